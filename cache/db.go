@@ -1,0 +1,198 @@
+package cache
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
+	"golang.org/x/sys/unix"
+)
+
+// lockTimeout is how long another process may hold the file before this one
+// goes on without it.
+const lockTimeout = time.Second
+
+// errUnavailable is what View and Update return when the file cannot be used;
+// whoever asked goes on as if it held nothing. The warning was given already.
+var errUnavailable = errors.New("cache file is unavailable")
+
+// DB is one bbolt file that is opened for each use and closed again, so that
+// its lock is held for milliseconds. Whatever is wrong with the file costs one
+// warning that names it and the time that its contents would have saved.
+// Calls may overlap.
+type DB struct {
+	path string
+	warn func(string)
+
+	mu  sync.Mutex // one use at a time: bbolt's lock excludes this process's own second handle too
+	off bool       // guarded by mu: given up for the rest of the process
+}
+
+// OpenDB names a file; nothing is touched until it is used. Warn may be nil
+// and is called at most once for each kind of trouble.
+func OpenDB(path string, warn func(string)) *DB {
+	if warn == nil {
+		warn = func(string) {}
+	}
+	return &DB{path: path, warn: warn}
+}
+
+// view runs fn on a consistent snapshot; a missing file is ErrNotFound.
+func (d *DB) view(fn func(*bbolt.Tx) error) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.off {
+		return errUnavailable
+	}
+	info, err := os.Stat(d.path)
+	if errors.Is(err, fs.ErrNotExist) || (err == nil && info.Mode().IsRegular() && info.Size() == 0) {
+		return ErrNotFound
+	}
+	return d.settle(d.use(true, func(db *bbolt.DB) error { return db.View(fn) }))
+}
+
+// update runs fn in a transaction that is durable when update returns.
+func (d *DB) update(fn func(*bbolt.Tx) error) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.off {
+		return errUnavailable
+	}
+	if err := d.create(); err != nil {
+		return d.settle(err)
+	}
+	write := func(db *bbolt.DB) error { return db.Update(fn) }
+	err := d.use(false, write)
+	if damaged(err) {
+		// Set aside what cannot be read and begin anew: the rows at hand are
+		// true whatever the old file held.
+		if err = d.settle(err); !d.off {
+			if err = d.create(); err == nil {
+				err = d.use(false, write)
+			}
+		}
+	}
+	return d.settle(err)
+}
+
+// use opens the file and hands it to fn. A fault inside bbolt (a truncated file
+// is a SIGBUS, a damaged page a panic) comes back as a *damageError.
+func (d *DB) use(readOnly bool, fn func(*bbolt.DB) error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if fault := recover(); fault != nil {
+			// The handle is left open on purpose: closing it waits for
+			// the transaction that has just died.
+			err = &damageError{cause: fmt.Errorf("%v", fault)}
+		}
+	}()
+	if info, err := os.Stat(d.path); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("it is not a regular file (%s)", info.Mode().Type())
+	}
+	if err := private(filepath.Dir(d.path)); err != nil {
+		return err
+	}
+	db, err := bbolt.Open(d.path, 0o600, &bbolt.Options{Timeout: lockTimeout, ReadOnly: readOnly})
+	if err != nil {
+		return openError(err)
+	}
+	err = fn(db)
+	if closed := db.Close(); err == nil {
+		err = closed
+	}
+	return err
+}
+
+// create makes an empty file by rename, so that a crash leaves either no file
+// or a whole one.
+func (d *DB) create() error {
+	if _, err := os.Lstat(d.path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	dir := filepath.Dir(d.path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	temp, err := os.CreateTemp(dir, filepath.Base(d.path)+".new-*")
+	if err != nil {
+		return err
+	}
+	_ = temp.Close()
+	defer os.Remove(temp.Name()) //nolint:errcheck // it is gone after the rename
+	db, err := bbolt.Open(temp.Name(), 0o600, &bbolt.Options{Timeout: lockTimeout})
+	if err != nil {
+		return err
+	}
+	if err := db.Close(); err != nil {
+		return err
+	}
+	// Link refuses where Rename would replace what another process has just made.
+	if err := os.Link(temp.Name(), d.path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return os.Rename(temp.Name(), d.path)
+	}
+	return nil
+}
+
+// settle turns trouble with the file into one warning and errUnavailable.
+func (d *DB) settle(err error) error {
+	if err == nil || errors.Is(err, ErrNotFound) {
+		return err
+	}
+	if damaged(err) {
+		aside := d.path + ".damaged"
+		if renamed := os.Rename(d.path, aside); renamed == nil {
+			d.warn(fmt.Sprintf("%s is damaged (%v): set aside as %s, starting anew", d.path, err, aside))
+			return errUnavailable
+		}
+	}
+	d.off = true
+	if errors.Is(err, bolterrors.ErrTimeout) {
+		err = errors.New("another process holds it")
+	}
+	d.warn(fmt.Sprintf("going on without %s: %v", d.path, err))
+	return errUnavailable
+}
+
+// private tells whether only this user (or root) can have written what is in a
+// directory: what is read here decides what is not built and not asked for.
+func private(dir string) error {
+	var st unix.Stat_t
+	if err := unix.Stat(dir, &st); err != nil {
+		return err
+	}
+	if me := unix.Geteuid(); int(st.Uid) != me && st.Uid != 0 {
+		return fmt.Errorf("its directory belongs to another user (uid %d)", st.Uid)
+	}
+	if st.Mode&0o022 != 0 {
+		return errors.New("others can write in its directory")
+	}
+	return nil
+}
+
+// damageError says that the file's contents cannot be trusted.
+type damageError struct{ cause error }
+
+func (e *damageError) Error() string { return e.cause.Error() }
+func (e *damageError) Unwrap() error { return e.cause }
+
+func damaged(err error) bool {
+	var damage *damageError
+	return errors.As(err, &damage)
+}
+
+// openError tells contents that are no database from a file that cannot be opened.
+func openError(err error) error {
+	var path *fs.PathError
+	var sys interface{ Timeout() bool } // every errno has it
+	if errors.Is(err, bolterrors.ErrTimeout) || errors.As(err, &path) || errors.As(err, &sys) {
+		return err
+	}
+	return &damageError{cause: err}
+}

@@ -1,0 +1,209 @@
+package cache
+
+import (
+	"bytes"
+	"encoding/hex"
+	"strings"
+	"sync"
+	"time"
+
+	"go.etcd.io/bbolt"
+)
+
+var (
+	publishedBucket = []byte("published/v1") // registry, repository, key → entry
+	latestBucket    = []byte("latest/v1")    // registry, repository, target → key
+	inputsBucket    = []byte("inputs/v1")    // registry, repository, key → inputs
+)
+
+// Index remembers what was published: (registry, repository, key) → Entry.
+// Calls overlap. Rows of one repository prefix are read at once, on the first
+// question about it, so that a plan costs one opening of the file.
+type Index struct {
+	db *DB
+
+	mu     sync.Mutex // guards rows and loaded
+	rows   map[string][]byte
+	loaded map[string]bool
+
+	queue writeQueue
+}
+
+// NewIndex keeps rows in db.
+func NewIndex(db *DB) *Index {
+	return &Index{db: db, rows: map[string][]byte{}, loaded: map[string]bool{}}
+}
+
+// Get returns the row of a key, or ErrNotFound: also where the file cannot be
+// read or the row is damaged.
+func (x *Index) Get(registry, repository string, key Key) (Entry, error) {
+	name := rowName(registry, repository, string(key[:]))
+	payload, err := x.row(publishedBucket, name)
+	if err != nil {
+		return Entry{}, err
+	}
+	return unpackEntry(payload)
+}
+
+// Latest returns the key that was last put for a target in a repository, or
+// ErrNotFound.
+func (x *Index) Latest(registry, repository, target string) (Key, error) {
+	payload, err := x.row(latestBucket, rowName(registry, repository, target))
+	if err != nil || len(payload) != len(Key{}) {
+		return Key{}, ErrNotFound
+	}
+	return Key(payload), nil
+}
+
+// Inputs returns what was put with a key, or ErrNotFound.
+func (x *Index) Inputs(registry, repository string, key Key) ([]Input, error) {
+	name := rowName(registry, repository, string(key[:]))
+	var inputs []Input
+	err := x.db.view(func(tx *bbolt.Tx) error {
+		bucket := tx.Bucket(inputsBucket)
+		if bucket == nil {
+			return ErrNotFound
+		}
+		payload, err := unseal(name, bucket.Get(name))
+		if err != nil {
+			return ErrNotFound
+		}
+		inputs, err = unpackInputs(payload)
+		return err
+	})
+	if err != nil {
+		return nil, ErrNotFound
+	}
+	return inputs, nil
+}
+
+// InputsByTag returns the inputs of the key whose Tag this is, or ErrNotFound.
+func (x *Index) InputsByTag(registry, repository, tag string) ([]Input, error) {
+	start, err := hex.DecodeString(tag)
+	if err != nil || len(start) != tagSize {
+		return nil, ErrNotFound
+	}
+	var key Key
+	prefix := rowName(registry, repository, string(start))
+	err = x.db.view(func(tx *bbolt.Tx) error {
+		bucket := tx.Bucket(inputsBucket)
+		if bucket == nil {
+			return ErrNotFound
+		}
+		name, _ := bucket.Cursor().Seek(prefix)
+		if !bytes.HasPrefix(name, prefix) || len(name) != len(prefix)-tagSize+len(key) {
+			return ErrNotFound
+		}
+		copy(key[:], name[len(name)-len(key):])
+		return nil
+	})
+	if err != nil {
+		return nil, ErrNotFound
+	}
+	return x.Inputs(registry, repository, key)
+}
+
+// Put remembers that an image is published under a key. Target is the ID of
+// the image and inputs is what its key was made of, for telling later why it
+// changed. It is durable when Put returns nil; several Puts at a time share a
+// transaction. An error means that the row is not kept, which costs time only.
+func (x *Index) Put(registry, repository string, key Key, e Entry, target string, inputs []Input) error {
+	name, latest := rowName(registry, repository, string(key[:])), rowName(registry, repository, target)
+	entry := seal(name, packEntry(e))
+	x.mu.Lock()
+	x.rows[rowID(publishedBucket, name)] = entry
+	x.rows[rowID(latestBucket, latest)] = seal(latest, key[:])
+	x.mu.Unlock()
+	return x.queue.write(x.db,
+		write{publishedBucket, name, entry},
+		write{latestBucket, latest, seal(latest, key[:])},
+		write{inputsBucket, name, seal(name, packInputs(inputs))},
+	)
+}
+
+// Forget drops the row of a key, because the registry says that the image is gone.
+func (x *Index) Forget(registry, repository string, key Key) {
+	name := rowName(registry, repository, string(key[:]))
+	x.mu.Lock()
+	delete(x.rows, rowID(publishedBucket, name))
+	x.mu.Unlock()
+	_ = x.queue.write(x.db, write{publishedBucket, name, nil}) // a row that stays is asked about again
+}
+
+func (x *Index) row(bucket, name []byte) ([]byte, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if prefix := family(name); !x.loaded[prefix] {
+		x.loaded[prefix] = true
+		x.load([]byte(prefix))
+	}
+	payload, err := unseal(name, x.rows[rowID(bucket, name)])
+	if err != nil {
+		return nil, ErrNotFound
+	}
+	return payload, nil
+}
+
+// load reads the rows of all repositories with a prefix. Where the file cannot
+// be read nothing is known of them.
+func (x *Index) load(prefix []byte) {
+	read := map[string][]byte{}
+	err := x.db.view(func(tx *bbolt.Tx) error {
+		for _, name := range [][]byte{publishedBucket, latestBucket} {
+			bucket := tx.Bucket(name)
+			if bucket == nil {
+				continue
+			}
+			cursor := bucket.Cursor()
+			for key, value := cursor.Seek(prefix); bytes.HasPrefix(key, prefix); key, value = cursor.Next() {
+				read[rowID(name, key)] = bytes.Clone(value)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return
+	}
+	for id, value := range read {
+		if _, newer := x.rows[id]; !newer {
+			x.rows[id] = value
+		}
+	}
+}
+
+func rowID(bucket, name []byte) string { return string(bucket) + "\x00" + string(name) }
+
+func rowName(registry, repository, last string) []byte {
+	return []byte(registry + "\x00" + repository + "\x00" + last)
+}
+
+// family is the part of a row's name that the images of one context share: up
+// to the last slash of the repository.
+func family(name []byte) string {
+	registry, rest, _ := strings.Cut(string(name), "\x00")
+	repository, _, _ := strings.Cut(rest, "\x00")
+	return registry + "\x00" + repository[:strings.LastIndexByte(repository, '/')+1]
+}
+
+func packEntry(e Entry) []byte {
+	var p packer
+	p.string(e.Digest)
+	p.int(e.VerifiedAt.Unix())
+	p.uint(uint64(len(e.Platforms)))
+	for _, platform := range e.Platforms {
+		p.string(platform)
+	}
+	return p.buf
+}
+
+func unpackEntry(payload []byte) (Entry, error) {
+	u := unpacker{buf: payload}
+	e := Entry{Digest: u.string(), VerifiedAt: time.Unix(u.int(), 0)}
+	for n := u.uint(); n > 0 && !u.bad; n-- {
+		e.Platforms = append(e.Platforms, u.string())
+	}
+	if u.bad || e.Digest == "" {
+		return Entry{}, ErrNotFound
+	}
+	return e, nil
+}

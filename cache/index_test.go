@@ -1,0 +1,208 @@
+package cache_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"toa.io/toa/cache"
+)
+
+const (
+	host = "registry.example.com"
+	repo = "registry.example.com/shop/composition-edge"
+)
+
+func keyOf(n int) cache.Key { return cache.Digest(fmt.Append(nil, n)) }
+
+func digestOf(n int) string { return fmt.Sprintf("sha256:%064d", n) }
+
+func put(t *testing.T, x *cache.Index, n int) {
+	t.Helper()
+	entry := cache.Entry{Digest: digestOf(n), Platforms: []string{"linux/amd64", "linux/arm64"}, VerifiedAt: time.Unix(int64(n), 0)}
+	if err := x.Put(host, repo, keyOf(n), entry, "composition/edge", []cache.Input{{Label: "n", Value: fmt.Sprint(n)}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestIndexKeepsWhatIsPut(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "db", "index.db")
+	put(t, cache.NewIndex(cache.OpenDB(path, nil)), 1)
+	put(t, cache.NewIndex(cache.OpenDB(path, nil)), 2)
+	x := cache.NewIndex(cache.OpenDB(path, func(w string) { t.Error("warning:", w) }))
+	entry, err := x.Get(host, repo, keyOf(1))
+	if err != nil || entry.Digest != digestOf(1) || len(entry.Platforms) != 2 || !entry.VerifiedAt.Equal(time.Unix(1, 0)) {
+		t.Errorf("Get = %+v, %v", entry, err)
+	}
+	if latest, err := x.Latest(host, repo, "composition/edge"); err != nil || latest != keyOf(2) {
+		t.Errorf("Latest = %v, %v", latest, err)
+	}
+	if inputs, err := x.InputsByTag(host, repo, keyOf(1).Tag()); err != nil || len(inputs) != 1 || inputs[0].Value != "1" {
+		t.Errorf("InputsByTag = %v, %v", inputs, err)
+	}
+	x.Forget(host, repo, keyOf(1))
+	for name, index := range map[string]*cache.Index{"here": x, "later": cache.NewIndex(cache.OpenDB(path, nil))} {
+		if _, err := index.Get(host, repo, keyOf(1)); !errors.Is(err, cache.ErrNotFound) {
+			t.Errorf("%s: a forgotten row gives %v", name, err)
+		}
+	}
+	for name, get := range map[string]func() error{
+		"another registry":   func() error { _, err := x.Get("other.example.com", repo, keyOf(2)); return err },
+		"another repository": func() error { _, err := x.Get(host, repo+"2", keyOf(2)); return err },
+		"another key":        func() error { _, err := x.Get(host, repo, keyOf(3)); return err },
+		"another target":     func() error { _, err := x.Latest(host, repo, "dependencies/edge"); return err },
+		"no tag":             func() error { _, err := x.InputsByTag(host, repo, "zz"); return err },
+	} {
+		if err := get(); !errors.Is(err, cache.ErrNotFound) {
+			t.Errorf("%s: got %v, want ErrNotFound", name, err)
+		}
+	}
+}
+
+// Whatever happens to the file, the index answers rightly or not at all, and
+// takes new rows again.
+func TestDamagedIndexCostsTimeOnly(t *testing.T) {
+	const rows = 200
+	whole := filepath.Join(t.TempDir(), "db", "index.db")
+	x := cache.NewIndex(cache.OpenDB(whole, nil))
+	for n := range rows {
+		put(t, x, n)
+	}
+	data, err := os.ReadFile(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	mutants := map[string]func([]byte) []byte{
+		"truncate":  func(b []byte) []byte { return b[:random.IntN(len(b))] },
+		"flip":      func(b []byte) []byte { b[random.IntN(len(b))] ^= 1 << random.IntN(8); return b },
+		"zero page": func(b []byte) []byte { clear(b[random.IntN(len(b)/4096)*4096:][:4096]); return b },
+		"noise page": func(b []byte) []byte {
+			for i, at := 0, random.IntN(len(b)/4096)*4096; i < 4096; i++ {
+				b[at+i] = byte(random.Uint32())
+			}
+			return b
+		},
+		"foreign": func([]byte) []byte { return []byte(strings.Repeat("not a database\n", 5000)) },
+		"empty":   func([]byte) []byte { return nil },
+	}
+	for name, mutate := range mutants {
+		t.Run(name, func(t *testing.T) {
+			for range 60 {
+				damagedIndex(t, mutate(append([]byte(nil), data...)), rows)
+			}
+		})
+	}
+}
+
+func damagedIndex(t *testing.T, data []byte, rows int) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "db")
+	path := filepath.Join(dir, "index.db")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	warnings := 0
+	warn := func(w string) {
+		if warnings++; !strings.Contains(w, path) {
+			t.Errorf("a warning that does not name the file: %s", w)
+		}
+	}
+	x := cache.NewIndex(cache.OpenDB(path, warn))
+	for n := range rows {
+		if entry, err := x.Get(host, repo, keyOf(n)); err == nil && entry.Digest != digestOf(n) {
+			t.Fatalf("a wrong digest for row %d: %s", n, entry.Digest)
+		}
+	}
+	entry := cache.Entry{Digest: digestOf(rows), VerifiedAt: time.Now()}
+	if err := x.Put(host, repo, keyOf(rows), entry, "composition/edge", nil); err != nil {
+		return // refused is fine; lost in silence would not be
+	}
+	if got, err := cache.NewIndex(cache.OpenDB(path, nil)).Get(host, repo, keyOf(rows)); err != nil || got.Digest != digestOf(rows) {
+		t.Fatalf("a row that was kept is %v, %v", got, err)
+	}
+	if warnings > 2 {
+		t.Errorf("%d warnings", warnings)
+	}
+}
+
+func TestUnusableFilesAreOneWarning(t *testing.T) {
+	tests := map[string]func(t *testing.T, path string){
+		"a directory": func(t *testing.T, path string) { must(t, os.MkdirAll(path, 0o700)) },
+		"a pipe":      func(t *testing.T, path string) { must(t, os.Mkdir(filepath.Dir(path), 0o700), mkfifo(path)) },
+		"its directory is a file": func(t *testing.T, path string) {
+			must(t, os.WriteFile(filepath.Dir(path), nil, 0o600))
+		},
+		"others can write there": func(t *testing.T, path string) {
+			put(t, cache.NewIndex(cache.OpenDB(path, nil)), 1)
+			must(t, os.Chmod(filepath.Dir(path), 0o777))
+		},
+		"another process holds it": func(t *testing.T, path string) {
+			put(t, cache.NewIndex(cache.OpenDB(path, nil)), 1)
+			held, err := os.Open(path)
+			must(t, err, syscall.Flock(int(held.Fd()), syscall.LOCK_EX))
+			t.Cleanup(func() { _ = held.Close() })
+		},
+	}
+	for name, arrange := range tests {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "db", "index.db")
+			arrange(t, path)
+			var warnings []string
+			began := time.Now()
+			x := cache.NewIndex(cache.OpenDB(path, func(w string) { warnings = append(warnings, w) }))
+			if _, err := x.Get(host, repo, keyOf(1)); !errors.Is(err, cache.ErrNotFound) {
+				t.Errorf("Get: %v", err)
+			}
+			if err := x.Put(host, repo, keyOf(2), cache.Entry{Digest: digestOf(2)}, "composition/edge", nil); err == nil {
+				t.Error("Put says that it kept the row")
+			}
+			if took := time.Since(began); took > 2*time.Second {
+				t.Errorf("took %s", took)
+			}
+			if len(warnings) != 1 || !strings.Contains(warnings[0], path) {
+				t.Errorf("warnings: %q", warnings)
+			}
+		})
+	}
+}
+
+func TestManyWritersLoseNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "db", "index.db")
+	var wait sync.WaitGroup
+	for process := range 4 {
+		x := cache.NewIndex(cache.OpenDB(path, func(w string) { t.Error("warning:", w) }))
+		for image := range 8 {
+			wait.Go(func() {
+				n := process*8 + image
+				if err := x.Put(host, repo, keyOf(n), cache.Entry{Digest: digestOf(n)}, fmt.Sprint("composition/", n), nil); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	wait.Wait()
+	x := cache.NewIndex(cache.OpenDB(path, nil))
+	for n := range 32 {
+		if entry, err := x.Get(host, repo, keyOf(n)); err != nil || entry.Digest != digestOf(n) {
+			t.Errorf("row %d: %v, %v", n, entry, err)
+		}
+	}
+}
+
+func must(t *testing.T, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,158 @@
+package cache
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// listing is the stored form of a directory: the rules that made it, the key
+// of the files that are shipped, and of each directory and file its stamp.
+//
+//	rules, tree key, then count and entries of directories, then of files
+type listing struct{ payload []byte }
+
+// An entry's flags.
+const (
+	flagSettled = 1 << iota // the stamp is old enough to be trusted
+	flagLink                // a symlink: a target follows instead of a digest
+	flagExec
+	flagHidden // decides what is shipped and is not shipped: .toaignore
+)
+
+// found is one file of a scan.
+type found struct {
+	File
+	stamp stamp
+	flags byte
+}
+
+// place is one directory of a scan; path "" is the directory itself.
+type place struct {
+	path    string
+	stamp   stamp
+	settled bool
+}
+
+// scanned is the outcome of reading a directory.
+type scanned struct {
+	places []place
+	files  []found // in path order
+}
+
+func (s *scanned) shipped() []File {
+	files := make([]File, 0, len(s.files))
+	for i := range s.files {
+		if s.files[i].flags&flagHidden == 0 {
+			files = append(files, s.files[i].File)
+		}
+	}
+	return files
+}
+
+func (s *scanned) pack(rules []byte) []byte {
+	p := packer{buf: make([]byte, 0, 128*(len(s.files)+len(s.places)))}
+	p.bytes(rules)
+	p.key(keyOf(s.shipped()))
+	p.uint(uint64(len(s.places)))
+	for _, dir := range s.places {
+		p.string(dir.path)
+		var flags byte
+		if dir.settled {
+			flags = flagSettled
+		}
+		p.buf = append(p.buf, flags)
+		p.stamp(dir.stamp)
+	}
+	p.uint(uint64(len(s.files)))
+	for i := range s.files {
+		file := &s.files[i]
+		p.string(file.Path)
+		p.buf = append(p.buf, file.flags)
+		p.stamp(file.stamp)
+		if file.Kind == Symlink {
+			p.string(file.Link)
+		} else {
+			p.key(file.Digest)
+		}
+	}
+	return p.buf
+}
+
+// each calls check for every directory and file until it says no. It is false
+// if any check was, if other rules made the listing or if a stamp is too young.
+func (l *listing) each(rules []byte, check func(path []byte, s stamp) bool) bool {
+	u := unpacker{buf: l.payload}
+	if !bytes.Equal(u.bytes(), rules) {
+		return false
+	}
+	u.key()
+	for files := range 2 {
+		for n := u.uint(); n > 0 && !u.bad; n-- {
+			path, flags, stamp := u.entry()
+			if files == 1 {
+				u.skipContent(flags)
+			}
+			if u.bad || flags&flagSettled == 0 || !check(path, stamp) {
+				return false
+			}
+		}
+	}
+	return !u.bad
+}
+
+func (u *unpacker) entry() (path []byte, flags byte, s stamp) {
+	path = u.bytes()
+	if b := u.take(1); b != nil {
+		flags = b[0]
+	}
+	return path, flags, u.stamp()
+}
+
+func (u *unpacker) skipContent(flags byte) {
+	if flags&flagLink != 0 {
+		u.bytes()
+	} else {
+		u.take(uint64(len(Key{})))
+	}
+}
+
+// files reads back all files, hidden ones too.
+func (l *listing) files() []found {
+	u := unpacker{buf: l.payload}
+	u.bytes()
+	u.key()
+	for n := u.uint(); n > 0 && !u.bad; n-- {
+		u.entry()
+	}
+	var files []found
+	for n := u.uint(); n > 0 && !u.bad; n-- {
+		path, flags, stamp := u.entry()
+		file := found{stamp: stamp, flags: flags, File: File{Path: string(path), Size: stamp.size, Exec: flags&flagExec != 0}}
+		if flags&flagLink != 0 {
+			file.Kind, file.Link = Symlink, u.string()
+		} else {
+			file.Digest = u.key()
+		}
+		files = append(files, file)
+	}
+	if u.bad {
+		return nil
+	}
+	return files
+}
+
+// tree is the listing as a Tree, whose files are unpacked when they are asked for.
+func (l *listing) tree() *Tree {
+	u := unpacker{buf: l.payload}
+	u.bytes()
+	return &Tree{Key: u.key(), list: sync.OnceValue(func() []File {
+		return (&scanned{files: l.files()}).shipped()
+	})}
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	return slices.SortedFunc(maps.Keys(m), strings.Compare)
+}

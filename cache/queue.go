@@ -1,0 +1,75 @@
+package cache
+
+import (
+	"sync"
+
+	"go.etcd.io/bbolt"
+)
+
+// write is one row to be stored; a nil value deletes it.
+type write struct{ bucket, name, value []byte }
+
+// writeQueue gathers writes that come while one is under way, so that many
+// images that finish together cost one commit. Its zero value is ready.
+type writeQueue struct {
+	mu      sync.Mutex // guards the rest
+	waiting []batch
+	busy    bool
+}
+
+type batch struct {
+	writes []write
+	done   chan error
+}
+
+// write returns when its rows are durable, or says why they are not.
+func (q *writeQueue) write(db *DB, writes ...write) error {
+	mine := batch{writes: writes, done: make(chan error, 1)}
+	q.mu.Lock()
+	q.waiting = append(q.waiting, mine)
+	lead := !q.busy
+	q.busy = true
+	q.mu.Unlock()
+	if lead {
+		q.drain(db)
+	}
+	return <-mine.done
+}
+
+// drain commits what is waiting, all at once, until nothing is.
+func (q *writeQueue) drain(db *DB) {
+	for {
+		q.mu.Lock()
+		batches := q.waiting
+		q.waiting = nil
+		q.busy = len(batches) > 0
+		q.mu.Unlock()
+		if len(batches) == 0 {
+			return
+		}
+		err := db.update(func(tx *bbolt.Tx) error { return store(tx, batches) })
+		for _, b := range batches {
+			b.done <- err
+		}
+	}
+}
+
+func store(tx *bbolt.Tx, batches []batch) error {
+	for _, b := range batches {
+		for _, w := range b.writes {
+			bucket, err := tx.CreateBucketIfNotExists(w.bucket)
+			if err != nil {
+				return err
+			}
+			if w.value == nil {
+				err = bucket.Delete(w.name)
+			} else {
+				err = bucket.Put(w.name, w.value)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+package cache
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/zeebo/blake3"
+	"golang.org/x/sys/unix"
+)
+
+// ChangedError says that a file is no longer what was hashed.
+type ChangedError struct {
+	// Path is as in File.Path.
+	Path string
+	// Now says what it has become.
+	Now string
+}
+
+func (e *ChangedError) Error() string {
+	return fmt.Sprintf("%q changed while it was copied: %s", e.Path, e.Now)
+}
+
+// Hint is how to mend it.
+func (e *ChangedError) Hint() string {
+	return "run again when nothing writes to the workspace, or ignore the file"
+}
+
+// CopyTo writes the bytes of a regular file to w: exactly those that were
+// hashed, or it returns a *ChangedError. Root is the directory of the file's
+// tree; nothing outside it is read. It may be nil for generated files. An error
+// comes after some bytes were written: what w made of them is then worthless.
+func (f File) CopyTo(w io.Writer, root *os.Root) error {
+	if f.Content != nil {
+		_, err := w.Write(f.Content)
+		return err
+	}
+	// A pipe that was swapped in must not wait for a writer.
+	file, err := root.OpenFile(f.Path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return f.openError(err)
+	}
+	defer func() { _ = file.Close() }()
+	info, err := file.Stat()
+	if err != nil {
+		return fmt.Errorf("read %q: %w", f.Path, err)
+	}
+	switch {
+	case !info.Mode().IsRegular():
+		return f.changed("it is no regular file")
+	case info.Size() != f.Size:
+		return f.changed("its size is another")
+	}
+	return f.stream(w, file)
+}
+
+func (f File) openError(err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return f.changed("it is gone")
+	}
+	return fmt.Errorf("read %q: %w", f.Path, err)
+}
+
+func (f File) changed(now string) error { return &ChangedError{Path: f.Path, Now: now} }
+
+// stream copies and hashes. It never hands w more than f.Size bytes: archives
+// have announced them.
+func (f File) stream(w io.Writer, r io.Reader) error {
+	buffer := buffers.Get().(*[256 << 10]byte)
+	defer buffers.Put(buffer)
+	blake := hashers.Get().(*blake3.Hasher)
+	defer hashers.Put(blake)
+	blake.Reset()
+	left := f.Size
+	for {
+		n, err := r.Read(buffer[:])
+		if left -= int64(n); left < 0 {
+			return f.changed("it has grown")
+		}
+		_, _ = blake.Write(buffer[:n])
+		if _, err := w.Write(buffer[:n]); err != nil {
+			return err
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("read %q: %w", f.Path, err)
+		}
+	}
+	var sum Key
+	if blake.Sum(sum[:0]); left != 0 || sum != f.Digest {
+		return f.changed("its content is another")
+	}
+	return nil
+}

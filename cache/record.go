@@ -1,0 +1,111 @@
+package cache
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"github.com/zeebo/blake3"
+)
+
+// errRecord says that stored bytes are not what was written. The record is
+// then treated as absent.
+var errRecord = errors.New("damaged record")
+
+const checksumSize = 16
+
+// seal puts a checksum in front of a record. It covers the key, so that a
+// record that strayed to another key is noticed too.
+func seal(key, payload []byte) []byte {
+	sum := checksum(key, payload)
+	return append(sum[:checksumSize:checksumSize], payload...)
+}
+
+// unseal returns the payload of a record whose checksum is right.
+func unseal(key, record []byte) ([]byte, error) {
+	if len(record) < checksumSize {
+		return nil, errRecord
+	}
+	sum := checksum(key, record[checksumSize:])
+	if string(sum[:checksumSize]) != string(record[:checksumSize]) {
+		return nil, errRecord
+	}
+	return record[checksumSize:], nil
+}
+
+func checksum(key, payload []byte) Key {
+	blake := hashers.Get().(*blake3.Hasher)
+	defer hashers.Put(blake)
+	blake.Reset()
+	var n [8]byte
+	binary.LittleEndian.PutUint64(n[:], uint64(len(key)))
+	_, _ = blake.Write(n[:])
+	_, _ = blake.Write(key)
+	_, _ = blake.Write(payload)
+	var sum Key
+	blake.Sum(sum[:0])
+	return sum
+}
+
+// packer appends values in a compact form; unpacker reads them back.
+type packer struct{ buf []byte }
+
+func (p *packer) uint(n uint64)   { p.buf = binary.AppendUvarint(p.buf, n) }
+func (p *packer) int(n int64)     { p.buf = binary.LittleEndian.AppendUint64(p.buf, uint64(n)) } //nolint:gosec // same bits
+func (p *packer) key(k Key)       { p.buf = append(p.buf, k[:]...) }
+func (p *packer) bytes(b []byte)  { p.uint(uint64(len(b))); p.buf = append(p.buf, b...) }
+func (p *packer) string(s string) { p.uint(uint64(len(s))); p.buf = append(p.buf, s...) }
+
+// unpacker reads what packer wrote. After the first value that is not there,
+// bad is set and everything reads as zero.
+type unpacker struct {
+	buf []byte
+	bad bool
+}
+
+func (u *unpacker) take(n uint64) []byte {
+	if u.bad || n > uint64(len(u.buf)) {
+		u.bad = true
+		return nil
+	}
+	out := u.buf[:n:n]
+	u.buf = u.buf[n:]
+	return out
+}
+
+func (u *unpacker) uint() uint64 {
+	n, size := binary.Uvarint(u.buf)
+	if size <= 0 {
+		u.bad = true
+		return 0
+	}
+	u.buf = u.buf[size:]
+	return n
+}
+
+func (u *unpacker) int() int64 {
+	b := u.take(8)
+	if b == nil {
+		return 0
+	}
+	return int64(binary.LittleEndian.Uint64(b)) //nolint:gosec // same bits
+}
+
+func (u *unpacker) key() (k Key) {
+	copy(k[:], u.take(uint64(len(k))))
+	return k
+}
+
+func (u *unpacker) bytes() []byte  { return u.take(u.uint()) }
+func (u *unpacker) string() string { return string(u.bytes()) }
+
+func (p *packer) stamp(s stamp) {
+	p.int(s.size)
+	p.int(s.mtime)
+	p.int(s.ctime)
+	p.int(int64(s.inode)) //nolint:gosec // same bits
+	p.uint(uint64(s.mode))
+}
+
+func (u *unpacker) stamp() stamp {
+	return stamp{size: u.int(), mtime: u.int(), ctime: u.int(), inode: uint64(u.int()), mode: uint32(u.uint())} //nolint:gosec // same bits
+}
