@@ -1,0 +1,44 @@
+package templates
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Fields calls yield with every setting of the recipe, labelled, in a fixed
+// order; labels are unique. Together they say everything that the recipe says,
+// so a key that covers them covers the recipe.
+func (r Recipe) Fields(yield func(label, value string)) {
+	yield("kind", r.Kind)
+	yield("base", r.Base)
+	for i, platform := range r.Platforms {
+		digest := ""
+		if i < len(r.Digests) {
+			digest = r.Digests[i]
+		}
+		yield("platform "+platform, digest)
+	}
+	for i, name := range r.Arguments {
+		yield(nth("argument", i), name)
+	}
+	for i, variable := range r.Env {
+		yield(nth("env", i), variable)
+	}
+	yield("workdir", r.Workdir)
+	yield("npm registry", r.NPM.Registry)
+	yield("npm proxy", r.NPM.Proxy)
+	for _, install := range r.Installs {
+		yield("install "+install.Label+" package.json", install.Package)
+		yield("install "+install.Label+" lockfile", strings.TrimSpace(install.LockName+" "+install.Lock))
+		yield("install "+install.Label+" scripts", install.Scripts)
+	}
+	for i, dir := range r.Copies {
+		yield(nth("copy", i), dir.Label)
+	}
+	for i, run := range r.Runs {
+		yield(nth("run", i)+" of "+run.Owner, run.Line)
+	}
+	yield("cmd", r.Cmd)
+}
+
+func nth(what string, i int) string { return what + " " + strconv.Itoa(i+1) }

@@ -1,0 +1,62 @@
+// Package templates says how an image is made (Recipe) and writes that as a
+// Dockerfile. It touches nothing but values.
+package templates
+
+// Scratch is the base reference of an image that starts from nothing.
+const Scratch = "scratch"
+
+// Recipe is everything that decides what is in an image, but for the bytes of
+// the files it copies. Builders follow it; Fields lists it for the key.
+type Recipe struct {
+	// Kind is "composition" or "dependencies".
+	Kind string
+	// Base is the reference the image starts from: "scratch", "oci-layout://DIR",
+	// or a registry reference. For a composition with a dependencies image it
+	// is that image's ID ("dependencies/edge") and Digests is empty.
+	Base string
+	// Digests pins Base for each of Platforms, in their order; empty for scratch.
+	Digests []string
+	// Platforms are "os/arch[/variant]", sorted, at least one.
+	Platforms []string
+	// Index says that the image is an index even when it has one platform.
+	Index bool
+	// Arguments are names of environment variables that RUN steps see; sorted.
+	// Their values never enter an image.
+	Arguments []string
+	// Env is "NAME=value", in order.
+	Env []string
+	// Workdir is absolute.
+	Workdir string
+	// NPM says where packages come from. Zero means npm's defaults.
+	NPM NPM
+	// Installs are the members whose packages are installed, sorted by label.
+	Installs []Install
+	// Copies are the directories that are copied, sorted by label.
+	Copies []Copy
+	// Runs are shell lines that run inside the image, in order.
+	Runs []Run
+	// Cmd is a shell command line; empty leaves the base's.
+	Cmd string
+}
+
+// NPM are the settings of the package manager.
+type NPM struct{ Registry, Proxy string }
+
+// Install is one directory in which packages are installed.
+type Install struct {
+	// Label names the directory below Workdir.
+	Label string
+	// Package and Lock are hex digests (BLAKE3) of package.json and of the
+	// lockfile; Lock is empty where there is none.
+	Package, Lock string
+	// LockName is "package-lock.json" or "npm-shrinkwrap.json", or empty.
+	LockName string
+	// Scripts says what becomes of install scripts: "run" or "ignore".
+	Scripts string
+}
+
+// Copy is one directory whose files enter the image below Workdir.
+type Copy struct{ Label string }
+
+// Run is one shell line and who asked for it ("context" or a component ID).
+type Run struct{ Line, Owner string }
