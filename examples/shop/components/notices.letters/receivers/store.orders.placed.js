@@ -1,0 +1,5 @@
+'use strict'
+
+const { letter } = require('../lib/request.js')
+
+exports.request = letter
