@@ -1,0 +1,94 @@
+package workspace
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// contract is the JSON of what a manifest declares for the component map, in
+// the order of the manifest.
+func contract(root *value) json.RawMessage {
+	declared := &value{kind: kindObject}
+	for _, f := range root.fields {
+		if slices.Contains(contracts, f.key) {
+			declared.fields = append(declared.fields, f)
+		}
+	}
+	var out bytes.Buffer
+	writeJSON(&out, declared)
+	return out.Bytes()
+}
+
+func writeJSON(out *bytes.Buffer, v *value) {
+	switch v.kind {
+	case kindObject:
+		out.WriteByte('{')
+		for i, f := range v.fields {
+			if i > 0 {
+				out.WriteByte(',')
+			}
+			writeText(out, f.key)
+			out.WriteByte(':')
+			writeJSON(out, f.value)
+		}
+		out.WriteByte('}')
+	case kindList:
+		out.WriteByte('[')
+		for i, item := range v.items {
+			if i > 0 {
+				out.WriteByte(',')
+			}
+			writeJSON(out, item)
+		}
+		out.WriteByte(']')
+	case kindBoolean:
+		out.WriteString(strings.ToLower(v.text))
+	case kindInteger, kindFloat:
+		writeNumber(out, v.text)
+	case kindText:
+		writeText(out, v.text)
+	default:
+		out.WriteString("null")
+	}
+}
+
+// writeText does not escape HTML: the map is read by people too.
+func writeText(out *bytes.Buffer, text string) {
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(text)    // neither a string nor a buffer can fail
+	out.Truncate(out.Len() - 1) // the line break
+}
+
+var jsonNumber = regexp.MustCompile(`^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$`)
+
+// writeNumber keeps digits as they are written. What JSON would write in
+// another way is translated, and what is a number in some YAML only (010,
+// 1_000, .inf) stays text.
+func writeNumber(out *bytes.Buffer, text string) {
+	unsigned := strings.TrimPrefix(text, "+")
+	padded := strings.Replace(unsigned, "-.", "-0.", 1)
+	if strings.HasPrefix(padded, ".") {
+		padded = "0" + padded
+	}
+	padded = strings.TrimSuffix(padded, ".")
+	switch {
+	case jsonNumber.MatchString(text):
+		out.WriteString(text)
+	case jsonNumber.MatchString(padded):
+		out.WriteString(padded)
+	case strings.HasPrefix(text, "0x"), strings.HasPrefix(text, "0o"):
+		n, err := strconv.ParseUint(text, 0, 64)
+		if err != nil || strings.Contains(text, "_") {
+			writeText(out, text)
+			return
+		}
+		out.WriteString(strconv.FormatUint(n, 10))
+	default:
+		writeText(out, text)
+	}
+}

@@ -1,0 +1,237 @@
+package workspace
+
+import (
+	"io/fs"
+	"maps"
+	"path"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Load reads the workspace at the root of fsys as it is in an environment: a
+// name, several joined by colons of which the first that fits counts, or empty.
+// The memo may be nil. What is wrong comes as *Errors: all mistakes of all files.
+func Load(fsys fs.FS, environment string, memo Memo) (*Workspace, error) {
+	l := &loading{source: source{fsys: fsys, memo: memo}, environment: environment}
+	file := l.context()
+	if file == nil {
+		return nil, l.failure()
+	}
+	read := l.manifests(l.discover(file.packages))
+	l.components(read, file.context.Registry.Build.Scripts)
+	compositions := l.compose(file)
+	if len(l.errors) > 0 {
+		return nil, l.failure()
+	}
+	first, _, _ := strings.Cut(environment, ":")
+	return &Workspace{
+		Environment:  first,
+		Context:      file.context,
+		Components:   l.found,
+		Compositions: compositions,
+		Notices:      notices(l.mentioned),
+	}, nil
+}
+
+// loading is a Load under way.
+type loading struct {
+	source
+	environment string
+	errors      []*Error
+	mentioned   []mentioned
+	// found are the components whose manifests could be read as far as their
+	// names, by ID.
+	found []*Component
+	// unnamed says that there may be components that could not be found or
+	// read that far.
+	unnamed bool
+}
+
+// mentioned is a mention with its file.
+type mentioned struct {
+	file string
+	mention
+}
+
+func (l *loading) mention(file string, mentions []mention) {
+	for _, m := range mentions {
+		l.mentioned = append(l.mentioned, mentioned{file, m})
+	}
+}
+
+func (l *loading) failure() error {
+	failure := &Errors{List: l.errors, Notices: notices(l.mentioned)}
+	failure.sort()
+	return failure
+}
+
+// context reads the context; nil means that there is nothing to go on with.
+func (l *loading) context() *contextFile {
+	r := &reader{file: ContextFile}
+	defer func() { l.errors = append(l.errors, r.errors...) }()
+	file := &contextFile{}
+	schema := contextSchema + "@" + l.environment
+	if l.recall(ContextFile, schema, file.visit) {
+		l.mention(ContextFile, file.mentions)
+		return file
+	}
+	names := r.parseChain(l.environment)
+	data, err := l.content(ContextFile, maxContext)
+	if err != nil {
+		r.unreachable(err, "expected a context here, found no such file")
+		return nil
+	}
+	root := r.parse(data)
+	if root == nil {
+		return nil
+	}
+	file = r.context(r.overlay(root, names))
+	l.mention(ContextFile, file.mentions)
+	if len(r.errors) == 0 {
+		l.keep(ContextFile, schema, data, file.visit)
+	}
+	return file
+}
+
+// discover finds the directories of components; an empty glob was reported.
+func (l *loading) discover(pattern string) []string {
+	if pattern == "" {
+		l.unnamed = true
+		return nil
+	}
+	dirs, errors := discover(l.fsys, pattern)
+	l.unnamed = len(errors) > 0
+	l.errors = append(l.errors, errors...)
+	if len(dirs) == 0 && len(l.errors) == 0 {
+		l.errors = append(l.errors, noComponents(pattern))
+	}
+	return dirs
+}
+
+// outcome is what was read of one component.
+type outcome struct {
+	component *Component
+	mentions  []mention
+	errors    []*Error
+}
+
+// manifests reads components side by side: waiting for a disk is most of it.
+func (l *loading) manifests(dirs []string) []outcome {
+	above := &modules{source: &l.source, known: map[string]string{}}
+	for _, dir := range dirs {
+		above.of(path.Dir(dir))
+	}
+	l.errors = append(l.errors, above.errors...)
+
+	read := make([]outcome, len(dirs))
+	readers := min(4, runtime.GOMAXPROCS(0))
+	size := (len(dirs) + readers - 1) / readers
+	var group sync.WaitGroup
+	for start := 0; start < len(dirs); start += size {
+		group.Go(func() {
+			for i := start; i < min(start+size, len(dirs)); i++ {
+				read[i] = l.source.component(dirs[i], above.known[path.Dir(dirs[i])])
+			}
+		})
+	}
+	group.Wait()
+	return read
+}
+
+// component reads a directory's manifest and package.json.
+func (s *source) component(dir, module string) outcome {
+	r := &reader{file: path.Join(dir, ManifestFile)}
+	file := s.manifest(dir, r)
+	npm := &reader{file: path.Join(dir, packageName)}
+	facts := s.npm(npm)
+	out := outcome{errors: append(r.errors, npm.errors...)}
+	if file == nil {
+		return out
+	}
+	c := &file.component
+	c.Module = module
+	if facts != nil {
+		c.HasPackage, c.HasDependencies = true, facts.dependencies
+	}
+	if c.HasDependencies {
+		c.Lock = s.lockfile(dir)
+	}
+	out.component, out.mentions = c, file.mentions
+	return out
+}
+
+func (s *source) manifest(dir string, r *reader) *manifestFile {
+	file := &manifestFile{}
+	if s.recall(r.file, manifestSchema, file.visit) {
+		file.component.Dir, file.component.Position.File = dir, r.file
+		return file
+	}
+	data, err := s.content(r.file, maxManifest)
+	if err != nil {
+		r.unreachable(err, "expected a manifest here, for the directory matches `packages` of "+ContextFile+", found no such file")
+		return nil
+	}
+	root := r.parse(data)
+	if root == nil {
+		return nil
+	}
+	file = r.manifest(dir, root)
+	if len(r.errors) == 0 {
+		s.keep(r.file, manifestSchema, data, file.visit)
+	}
+	return file
+}
+
+// components gathers what was read, sorted by ID, and refuses twins.
+func (l *loading) components(read []outcome, scripts string) {
+	ids := make(map[string]*Component, len(read))
+	labels := make(map[string]*Component, len(read))
+	l.found = make([]*Component, 0, len(read))
+	for i := range read {
+		one := &read[i]
+		l.errors = append(l.errors, one.errors...)
+		c := one.component
+		if c == nil || c.ID == "" {
+			l.unnamed = true
+			continue
+		}
+		l.mention(c.Position.File, one.mentions)
+		if c.Build.Scripts == "" {
+			c.Build.Scripts = scripts
+		}
+		switch {
+		case ids[c.ID] != nil:
+			l.twin(c, ids[c.ID], "component "+quote(c.ID))
+			continue
+		case labels[c.Label] != nil:
+			l.twin(c, labels[c.Label], "component "+quote(c.ID)+" (in lower case)")
+		}
+		ids[c.ID], labels[c.Label] = c, c
+		l.found = append(l.found, c)
+	}
+	slices.SortFunc(l.found, func(a, b *Component) int { return strings.Compare(a.ID, b.ID) })
+}
+
+func (l *loading) twin(c, first *Component, what string) {
+	l.errors = append(l.errors, &Error{
+		Position: c.Position,
+		Msg:      what + ": expected a name of its own, " + printable(first.Position.File) + " has it already",
+		Fix:      "rename one of them",
+	})
+}
+
+// notices says once for each kind of key where it stands.
+func notices(all []mentioned) []Notice {
+	byKind := make(map[string][]Position)
+	for _, m := range all {
+		byKind[m.kind] = append(byKind[m.kind], Position{File: m.file, Line: m.at.line, Column: m.at.column})
+	}
+	list := make([]Notice, 0, len(byKind))
+	for _, kind := range slices.Sorted(maps.Keys(byKind)) {
+		slices.SortFunc(byKind[kind], comparePositions)
+		list = append(list, Notice{Text: "not acted on yet: " + kind, Positions: byKind[kind]})
+	}
+	return list
+}

@@ -1,0 +1,83 @@
+package workspace
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+const (
+	// DefaultNamespace is that of a component which states none.
+	DefaultNamespace = "default"
+	// reservedNamespace belongs to the runtime.
+	reservedNamespace = "system"
+
+	// maxLabel is what Kubernetes takes for a label and a Service's name.
+	maxLabel = 63
+	// maxSlug leaves room for what Kubernetes appends to a Deployment's name
+	// ("-<hash>-<pod>") to name a pod within 63.
+	maxSlug = 52 - len(deploymentPrefix)
+	// maxRepository is what registries take for the path of a repository.
+	maxRepository = 255
+
+	deploymentPrefix = "composition-"
+)
+
+const word = `[a-zA-Z]+(?:[_a-zA-Z0-9]*[a-zA-Z0-9]+)?`
+
+var (
+	contextName   = regexp.MustCompile(`^` + word + `(?:-` + word + `)*$`)
+	simpleName    = regexp.MustCompile(`^[a-zA-Z](?:[a-zA-Z0-9]{1,31})?$`)
+	componentID   = regexp.MustCompile(`^` + word + `\.` + word + `$`)
+	eventName     = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9]*(?:\.[a-zA-Z][a-zA-Z0-9]*){1,2}$`)
+	variableName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	platformName  = regexp.MustCompile(`^[a-z0-9]+/[a-z0-9_]+(?:/[a-z0-9.]+)?$`)
+	imageTag      = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
+	pathComponent = regexp.MustCompile(`^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*$`)
+	dnsLabel      = regexp.MustCompile(`^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$`)
+	dnsSubdomain  = regexp.MustCompile(`^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$`)
+	registryHost  = regexp.MustCompile(`^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9a-fA-F:]+\])(?::[0-9]{1,5})?$`)
+)
+
+// Label is the name of a component where case and dots do not fit: in pod
+// labels, directories of images and Services.
+func Label(namespace, name string) string {
+	return strings.ToLower(namespace + "-" + name)
+}
+
+// CompleteID puts the default namespace before a bare name.
+func CompleteID(id string) string {
+	if strings.Contains(id, ".") {
+		return id
+	}
+	return DefaultNamespace + "." + id
+}
+
+// locate reads a component's names from the name of its directory:
+// "store.orders" is orders in store.
+func locate(directory string) (namespace, name string) {
+	parts := strings.Split(directory, ".")
+	name = parts[len(parts)-1]
+	if len(parts) > 1 {
+		namespace = parts[len(parts)-2]
+	}
+	return namespace, name
+}
+
+// quote shows text that others wrote: on one line, harmless and not too long.
+func quote(text string) string {
+	const enough = 80
+	if len(text) <= enough {
+		return fmt.Sprintf("%q", text)
+	}
+	return fmt.Sprintf("%q…", strings.ToValidUTF8(text[:enough], ""))
+}
+
+// printable is the text itself where a terminal may see it, else quoted.
+func printable(text string) string {
+	quoted := fmt.Sprintf("%q", text)
+	if quoted[1:len(quoted)-1] == strings.ReplaceAll(text, `\`, `\\`) {
+		return text
+	}
+	return quoted
+}

@@ -1,0 +1,131 @@
+package workspace
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"unicode/utf8"
+)
+
+const packageName = "package.json"
+
+// Module types of JavaScript, as package.json states them.
+const (
+	moduleCommon = "commonjs"
+	moduleModern = "module"
+)
+
+// packageFile is what a package.json says.
+type packageFile struct {
+	module       string
+	dependencies bool
+}
+
+// npm reads a package.json; nil means that there is none, or none that is right.
+func (s *source) npm(r *reader) *packageFile {
+	file := &packageFile{}
+	if s.recall(r.file, packageSchema, file.visit) {
+		return file
+	}
+	data, err := s.content(r.file, maxManifest)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		r.unreachable(err, "")
+		return nil
+	}
+	if file = r.npm(data); file != nil {
+		s.keep(r.file, packageSchema, data, file.visit)
+	}
+	return file
+}
+
+func (r *reader) npm(data []byte) *packageFile {
+	text := bytes.TrimPrefix(data, byteOrderMark)
+	var says struct {
+		Type                 string                     `json:"type"`
+		Dependencies         map[string]json.RawMessage `json:"dependencies"`
+		OptionalDependencies map[string]json.RawMessage `json:"optionalDependencies"`
+	}
+	if err := json.Unmarshal(text, &says); err != nil {
+		r.fail(jsonPlace(text, err), "", "%s", jsonProblem(err))
+		return nil
+	}
+	file := &packageFile{module: moduleCommon}
+	if says.Type == moduleModern {
+		file.module = moduleModern
+	}
+	file.dependencies = len(says.Dependencies)+len(says.OptionalDependencies) > 0
+	return file
+}
+
+func jsonProblem(err error) string {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		if wrong.Field == "" {
+			return "expected an object, found " + wrong.Value
+		}
+		return fmt.Sprintf("%s: expected %s, found %s", printable(wrong.Field), jsonKind(wrong), wrong.Value)
+	}
+	return "not JSON: " + err.Error()
+}
+
+func jsonKind(wrong *json.UnmarshalTypeError) string {
+	if wrong.Field == "type" {
+		return "text"
+	}
+	return "an object"
+}
+
+// jsonPlace turns the offset of an error, which is behind what is wrong, into a
+// place.
+func jsonPlace(data []byte, err error) place {
+	offset := 0
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		offset = int(syntax.Offset) - 1
+	} else if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		offset = int(wrong.Offset) - 1
+	}
+	before := data[:min(max(offset, 0), len(data))]
+	lineStart := bytes.LastIndexByte(before, '\n') + 1
+	return place{bytes.Count(before, []byte("\n")) + 1, utf8.RuneCount(before[lineStart:]) + 1}
+}
+
+// lockfile names the lockfile in dir that npm would follow, or "".
+func (s *source) lockfile(dir string) string {
+	for _, name := range []string{"npm-shrinkwrap.json", "package-lock.json"} {
+		if info, err := fs.Stat(s.fsys, path.Join(dir, name)); err == nil && info.Mode().IsRegular() {
+			return name
+		}
+	}
+	return ""
+}
+
+// modules are the module types that directories pass on to what is below them.
+type modules struct {
+	source *source
+	known  map[string]string
+	errors []*Error
+}
+
+// of finds the nearest package.json in dir or above.
+func (m *modules) of(dir string) string {
+	if module, known := m.known[dir]; known {
+		return module
+	}
+	r := &reader{file: path.Join(dir, packageName)}
+	file := m.source.npm(r)
+	m.errors = append(m.errors, r.errors...)
+	module := moduleCommon
+	switch {
+	case file != nil:
+		module = file.module
+	case dir != ".":
+		module = m.of(path.Dir(dir))
+	}
+	m.known[dir] = module
+	return module
+}
