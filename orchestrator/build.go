@@ -1,0 +1,128 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"toa.io/toa/graph"
+)
+
+// built is what a step hands to those that need it: a result, or the reason why
+// there is none (only when the run keeps going).
+type built struct {
+	result Result
+	err    error
+}
+
+// build builds and publishes every step that is not cached, in parallel,
+// dependencies first, longest path first.
+func (r *run) build(ctx context.Context) error {
+	g, err := r.pending()
+	if err != nil || g.Len() == 0 {
+		return err
+	}
+	steps := make(map[graph.ID]*Step, len(r.plan.Steps))
+	for i := range r.plan.Steps {
+		steps[r.plan.Steps[i].ID] = &r.plan.Steps[i]
+	}
+	jobs := r.Jobs
+	if jobs == 0 {
+		jobs = 4
+	}
+	all, err := graph.Walk(ctx, g, jobs, func(ctx context.Context, t graph.Target, deps []built) (built, error) {
+		end := r.step(ctx, steps[t.ID], deps)
+		if end.err != nil && !r.KeepGoing {
+			return end, end.err
+		}
+		return end, nil
+	})
+	for _, end := range all {
+		err = errors.Join(err, end.err)
+	}
+	return err
+}
+
+// pending is the graph of what has to be built and of what that needs.
+func (r *run) pending() (*graph.Graph, error) {
+	wanted := map[graph.ID]bool{}
+	for _, s := range r.plan.Steps {
+		if s.Cached {
+			continue
+		}
+		wanted[s.ID] = true
+		for _, id := range r.plan.Graph.Dependencies(s.ID) {
+			wanted[id] = id.Kind() != KindComponent || wanted[id]
+		}
+	}
+	var targets []graph.Target
+	for _, s := range r.plan.Steps {
+		if !wanted[s.ID] {
+			continue
+		}
+		t := graph.Target{ID: s.ID}
+		for _, id := range r.plan.Graph.Dependencies(s.ID) {
+			if wanted[id] {
+				t.Dependencies = append(t.Dependencies, id)
+			}
+		}
+		targets = append(targets, t)
+	}
+	return graph.New(targets)
+}
+
+// step takes one image from queued to published and recorded, always in this
+// order: build, publish (which verifies and tags), record.
+func (r *run) step(ctx context.Context, s *Step, deps []built) built {
+	if s.Cached {
+		return built{result: Result{ID: s.ID, Reference: s.Reference}}
+	}
+	results := make([]Result, len(deps))
+	for i, d := range deps {
+		if d.err != nil {
+			r.ledger.note(*s, StatusSkipped, nil, 0)
+			return built{err: fmt.Errorf("%s was not tried: %w", s.ID, errSkipped)}
+		}
+		results[i] = d.result
+	}
+	began := time.Now()
+	result, err := r.produce(ctx, s, results, began)
+	if err == nil {
+		s.Reference, s.VerifiedAt = result.Reference, time.Now()
+		r.record(*s)
+		r.ledger.note(*s, StatusPublished, nil, time.Since(began))
+		return built{result: result}
+	}
+	if interrupted(ctx, err) {
+		r.ledger.note(*s, StatusSkipped, nil, time.Since(began))
+		return built{err: err}
+	}
+	err = &BuildError{ID: s.ID, Err: err}
+	r.ledger.note(*s, StatusFailed, err, time.Since(began))
+	return built{err: err}
+}
+
+// errSkipped is why an image was not tried whose dependency failed.
+var errSkipped = errors.New("what it stands on failed")
+
+func (r *run) produce(ctx context.Context, s *Step, deps []Result, began time.Time) (Result, error) {
+	r.ledger.note(*s, StatusBuilding, nil, 0)
+	artifact, err := r.Builder.Build(ctx, *s, deps)
+	if err != nil {
+		return Result{}, fmt.Errorf("build: %w", err)
+	}
+	r.ledger.note(*s, StatusBuilt, nil, time.Since(began))
+	r.ledger.note(*s, StatusPublishing, nil, time.Since(began))
+	digest, err := r.Registry.Publish(ctx, *s, artifact)
+	if err != nil {
+		return Result{}, fmt.Errorf("publish: %w", err)
+	}
+	if digest != artifact.Digest() {
+		r.Observe.send(NoticeEvent{Text: fmt.Sprintf("%s was published meanwhile as %s, which is kept: its inputs are the same", s.Reference, digest)})
+		artifact = nil
+	}
+	reference := s.Reference
+	reference.Digest = digest
+	return Result{ID: s.ID, Reference: reference, Artifact: artifact}, nil
+}

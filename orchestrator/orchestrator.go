@@ -1,0 +1,154 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"toa.io/toa/cache"
+	"toa.io/toa/chart"
+	"toa.io/toa/graph"
+)
+
+// Orchestrator carries a plan out. Index, Builder and Registry must be set.
+type Orchestrator struct {
+	Index    Index
+	Builder  Builder
+	Registry Registry
+	Observe  Observe
+	// Jobs bounds how many images are built at a time; default 4.
+	Jobs int
+	// KeepGoing builds what it can after a failure. Nothing is released either way.
+	KeepGoing bool
+	// Rebuild builds every image without asking whether it is published.
+	Rebuild bool
+	// IndexOnly takes what the index does not know as not published.
+	IndexOnly bool
+	Trust     Trust
+	// Release makes the release once every image is published; nil means none.
+	Release *Delivery
+}
+
+// Delivery is the release that a run ends with.
+type Delivery struct {
+	Releaser Releaser
+	// Inputs is the key of what the chart is made of besides the images.
+	Inputs cache.Key
+	// Chart makes the chart of references by image and versions by component.
+	Chart func(references map[graph.ID]Reference, versions map[string]string) (*chart.Chart, error)
+}
+
+// key is of everything that the release is made of.
+func (d *Delivery) key(p *Plan) cache.Key {
+	h := cache.NewHasher("toa/release/v1")
+	h.Key("inputs", d.Inputs)
+	for _, s := range p.Steps {
+		if s.ID.Kind() != KindDependencies {
+			h.Field(string(s.ID), s.Reference.String())
+		}
+	}
+	for _, id := range sortedKeys(p.Versions) {
+		h.Field("version of "+id, p.Versions[id])
+	}
+	return h.Sum()
+}
+
+// BuildError is an image that could not be built or published.
+type BuildError struct {
+	ID  graph.ID
+	Err error
+}
+
+func (e *BuildError) Error() string { return fmt.Sprintf("%s: %v", e.ID, e.Err) }
+func (e *BuildError) Unwrap() error { return e.Err }
+
+// Build builds what the plan does not find published, publishes it, and makes
+// the release when every image is published: all or nothing. It returns when
+// everything that it began has ended. The summary, also sent as the last
+// event, carries the error.
+func (o Orchestrator) Build(ctx context.Context, plan *Plan) Summary {
+	run := &run{Orchestrator: o, plan: plan, ledger: newLedger(o.Observe), started: time.Now()}
+	err := run.images(ctx)
+	if err == nil {
+		err = run.release(ctx)
+	}
+	summary := run.ledger.summary(plan)
+	summary.Release = run.released
+	traffic := o.Registry.Traffic()
+	summary.RegistryRequests, summary.BytesPushed = traffic.Requests, traffic.Bytes
+	summary.Elapsed = time.Since(run.started)
+	summary.OK, summary.Err = err == nil, err
+	o.Observe.send(SummaryEvent{Summary: summary})
+	return summary
+}
+
+// run is one Build.
+type run struct {
+	Orchestrator
+	plan     *Plan
+	ledger   *ledger
+	started  time.Time
+	released Release
+}
+
+func (r *run) images(ctx context.Context) error {
+	if err := r.settle(ctx); err != nil {
+		return err
+	}
+	r.Observe.send(PlanEvent{Plan: r.plan})
+	for _, s := range r.plan.Steps {
+		status := StatusQueued
+		if s.Cached {
+			status = StatusCached
+		}
+		r.ledger.note(s, status, nil, 0)
+	}
+	return r.build(ctx)
+}
+
+// unchanged tells whether the release stands as it would be made.
+func (r *run) unchanged(ctx context.Context) bool {
+	return r.Release != nil && !r.plan.Changes() && r.Release.Releaser.Current(ctx, r.Release.key(r.plan))
+}
+
+func (r *run) release(ctx context.Context) error {
+	if r.Release == nil {
+		r.released = Release{Status: ReleaseNone}
+		return nil
+	}
+	references := map[graph.ID]Reference{}
+	for _, s := range r.plan.Steps {
+		if s.ID.Kind() != KindDependencies {
+			references[s.ID] = s.Reference
+		}
+	}
+	made, err := r.deliver(ctx, references)
+	if err != nil {
+		made.Status = ReleaseFailed
+		err = fmt.Errorf("release: %w", err)
+	}
+	r.released = made
+	r.Observe.send(ReleaseEvent{Release: made})
+	return err
+}
+
+func (r *run) deliver(ctx context.Context, references map[graph.ID]Reference) (Release, error) {
+	key := r.Release.key(r.plan)
+	if r.Release.Releaser.Current(ctx, key) {
+		return r.Release.Releaser.Standing(), nil
+	}
+	if err := context.Cause(ctx); err != nil {
+		return Release{}, err
+	}
+	c, err := r.Release.Chart(references, r.plan.Versions)
+	if err != nil {
+		return Release{}, err
+	}
+	return r.Release.Releaser.Release(ctx, key, c)
+}
+
+// interrupted tells an error that only says that the run was stopped.
+func interrupted(ctx context.Context, err error) bool {
+	return ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(ctx)))
+}
