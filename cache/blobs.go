@@ -133,8 +133,8 @@ func decodeLayer(key Key, record []byte) (Layer, error) {
 }
 
 // Open reads the content of digest, or returns ErrNotFound. Reading ends with
-// ErrDamaged instead of io.EOF where the content is not what it should be; it
-// is then removed, so that the next Open returns ErrNotFound.
+// ErrDamaged where the content is not what it should be; it is then removed, so
+// that the next Open returns ErrNotFound.
 func (b *Blobs) Open(digest string) (io.ReadCloser, error) {
 	path, err := b.Path(digest)
 	if err != nil {
@@ -294,8 +294,8 @@ func (b *Blobs) sweep(now time.Time) {
 }
 
 // Verify passes r on. Where r does not end after size bytes, or they do not
-// have that digest, reading ends with ErrDamaged instead of io.EOF; it passes
-// on no more than size bytes.
+// have that digest, reading ends with ErrDamaged, and the last bytes are kept
+// back: who reads it never has the whole of something wrong.
 func Verify(r io.Reader, digest string, size int64) io.Reader {
 	return &verifier{from: r, sum: sha256.New(), digest: digest, left: size}
 }
@@ -305,23 +305,27 @@ type verifier struct {
 	sum    hash.Hash
 	digest string
 	left   int64
+	whole  bool // all bytes have come and are right
 }
 
 func (v *verifier) Read(p []byte) (int, error) {
 	n, err := v.from.Read(p)
 	if int64(n) > v.left {
-		return int(v.left), fmt.Errorf("%w: %s is longer than announced", ErrDamaged, v.digest)
+		return 0, fmt.Errorf("%w: %s is longer than announced", ErrDamaged, v.digest)
 	}
 	v.left -= int64(n)
 	_, _ = v.sum.Write(p[:n])
-	if err != io.EOF {
+	switch {
+	case err != nil && err != io.EOF, v.whole:
 		return n, err
-	}
-	if v.left > 0 {
+	case v.left > 0 && err == io.EOF:
 		return n, fmt.Errorf("%w: %s ends %d bytes early", ErrDamaged, v.digest, v.left)
+	case v.left > 0:
+		return n, nil
 	}
 	if got := "sha256:" + hex.EncodeToString(v.sum.Sum(nil)); got != v.digest {
-		return n, fmt.Errorf("%w: got %s, want %s", ErrDamaged, got, v.digest)
+		return 0, fmt.Errorf("%w: got %s, want %s", ErrDamaged, got, v.digest)
 	}
-	return n, io.EOF
+	v.whole = true
+	return n, err
 }

@@ -4,7 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
+	"runtime"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -24,11 +28,22 @@ type Files struct {
 	prefix []byte
 	begun  int64 // what changed at or after it is never known by its stamp
 
+	// known are the listings of the last run. Whether they still hold is found
+	// out once, in the background; checked is closed when it is.
+	known   map[string]*known
+	checked chan struct{}
+
 	mu      sync.Mutex // guards the rest
-	trees   map[string][]byte
 	singles map[string]single
-	fresh   map[string][]byte // trees to be saved
+	fresh   map[string][]byte // listings to be saved
 	learnt  bool              // singles changed
+}
+
+// known is a directory's listing of the last run.
+type known struct {
+	record []byte
+	listing
+	holds bool // every directory and file has the stamp it had
 }
 
 // OpenFiles reads what is known of the workspace at root. A database that
@@ -46,25 +61,30 @@ func OpenFiles(db *DB, root string) (*Files, error) {
 		root:    fd,
 		prefix:  key[:16],
 		begun:   time.Now().UnixNano(),
-		trees:   map[string][]byte{},
+		known:   map[string]*known{},
+		checked: make(chan struct{}),
 		singles: map[string]single{},
 		fresh:   map[string][]byte{},
 	}
 	if err := db.view(f.load); err != nil {
-		clear(f.trees)
+		clear(f.known)
 		clear(f.singles)
 	}
+	go f.check()
 	return f, nil
 }
 
 // Close releases the root. It saves nothing.
-func (f *Files) Close() error { return unix.Close(f.root) }
+func (f *Files) Close() error {
+	<-f.checked
+	return unix.Close(f.root)
+}
 
 func (f *Files) load(tx *bbolt.Tx) error {
 	if bucket := tx.Bucket(treesBucket); bucket != nil {
 		cursor := bucket.Cursor()
 		for key, value := cursor.Seek(f.prefix); bytes.HasPrefix(key, f.prefix); key, value = cursor.Next() {
-			f.trees[string(key[len(f.prefix):])] = bytes.Clone(value)
+			f.known[string(key[len(f.prefix):])] = &known{record: bytes.Clone(value)}
 		}
 	}
 	if bucket := tx.Bucket(filesBucket); bucket != nil {
@@ -110,49 +130,61 @@ func (f *Files) Save() {
 
 func (f *Files) key(dir string) []byte { return append(f.prefix[:len(f.prefix):len(f.prefix)], dir...) }
 
-// Tree lists and hashes the files of rules.Dir that are shipped. A *FileError
-// names what cannot be shipped.
-func (f *Files) Tree(rules Rules) (*Tree, error) {
-	packed := rules.packed()
-	f.mu.Lock()
-	sealed := f.trees[rules.Dir]
-	f.mu.Unlock()
-
-	var known *listing
-	if payload, err := unseal(f.key(rules.Dir), sealed); err == nil {
-		known = &listing{payload: payload}
-		if f.unchanged(rules.Dir, known, packed) {
-			return known.tree(), nil
-		}
+// check finds out which listings still hold: a stat of each file and directory,
+// side by side. On a no-op it is nearly all that happens, and it happens while
+// the context is read.
+func (f *Files) check() {
+	defer close(f.checked)
+	dirs := slices.Collect(maps.Keys(f.known))
+	var group sync.WaitGroup
+	var next atomic.Int64
+	for range runtime.GOMAXPROCS(0) {
+		group.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(dirs)); i = next.Add(1) - 1 {
+				f.checkOne(dirs[i], f.known[dirs[i]])
+			}
+		})
 	}
-	scanned, err := f.scan(rules, known)
-	if err != nil {
-		return nil, err
-	}
-	payload := scanned.pack(packed)
-	record := seal(f.key(rules.Dir), payload)
-	f.mu.Lock()
-	f.trees[rules.Dir], f.fresh[rules.Dir] = record, record
-	f.mu.Unlock()
-	return (&listing{payload: payload}).tree(), nil
+	group.Wait()
 }
 
-// unchanged tells whether every directory and file of a listing has the stamp
-// it had. It allocates next to nothing: on a no-op it is all that happens.
-func (f *Files) unchanged(dir string, known *listing, rules []byte) bool {
-	path := append(make([]byte, 0, 256), dir...)
-	path = append(path, '/')
+func (f *Files) checkOne(dir string, k *known) {
+	payload, err := unseal(f.key(dir), k.record)
+	if err != nil {
+		return
+	}
+	k.payload = payload
+	path := append(append(make([]byte, 0, 256), dir...), '/')
 	start := len(path)
-	return known.each(rules, func(rel []byte, want stamp) bool {
-		path = append(path[:start], rel...)
+	k.holds = k.each(func(rel []byte, want stamp) bool {
+		path = append(append(path[:start], rel...), 0)
 		flags := unix.AT_SYMLINK_NOFOLLOW
 		if len(rel) == 0 {
 			flags = 0 // a component may itself be a link to a directory
 		}
-		path = append(path, 0)
 		var st unix.Stat_t
 		return statAt(f.root, path, &st, flags) == nil && stampOf(&st) == want
 	})
+}
+
+// Tree lists and hashes the files of rules.Dir that are shipped. A *FileError
+// names what cannot be shipped.
+func (f *Files) Tree(rules Rules) (*Tree, error) {
+	<-f.checked
+	packed := rules.packed()
+	k := f.known[rules.Dir]
+	if k != nil && k.holds && k.madeBy(packed) {
+		return k.tree(), nil
+	}
+	scanned, err := f.scan(rules, k)
+	if err != nil {
+		return nil, err
+	}
+	payload := scanned.pack(packed)
+	f.mu.Lock()
+	f.fresh[rules.Dir] = seal(f.key(rules.Dir), payload)
+	f.mu.Unlock()
+	return (&listing{payload: payload}).tree(), nil
 }
 
 func ignoringEINTR[T any](call func() (T, error)) (T, error) {

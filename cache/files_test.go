@@ -157,18 +157,18 @@ func TestKeyMovesWithWhatShips(t *testing.T) {
 		change func(root string) error
 		moves  bool
 	}{
-		"a byte":          {func(r string) error { return os.WriteFile(r+"/c/a.js", []byte("aaab"), 0o644) }, true},
-		"a rename":        {func(r string) error { return os.Rename(r+"/c/a.js", r+"/c/aa.js") }, true},
-		"a move":          {func(r string) error { return os.Rename(r+"/c/b/b.js", r+"/c/b.js") }, true},
-		"an x-bit":        {func(r string) error { return os.Chmod(r+"/c/a.js", 0o755) }, true},
-		"a link target":   {func(r string) error { _ = os.Remove(r + "/c/l"); return os.Symlink("b/b.js", r+"/c/l") }, true},
-		"an empty file":   {func(r string) error { return os.WriteFile(r+"/c/empty", nil, 0o644) }, true},
-		"a removal":       {func(r string) error { return os.Remove(r + "/c/b/b.js") }, true},
-		"file for link":   {func(r string) error { _ = os.Remove(r + "/c/l"); return os.WriteFile(r+"/c/l", []byte("a.js"), 0o644) }, true},
-		"ignore patterns": {func(r string) error { return os.WriteFile(r+"/c/.toaignore", []byte("nothing\n"), 0o644) }, true},
-		"other mode bits": {func(r string) error { return os.Chmod(r+"/c/a.js", 0o600) }, false},
-		"times":           {func(r string) error { return os.Chtimes(r+"/c/a.js", time.Now(), time.Now().Add(3*long)) }, false},
-		"an ignored file": {func(r string) error { return os.WriteFile(r+"/c/ignored2", []byte("y"), 0o644) }, false},
+		"a byte":             {func(r string) error { return os.WriteFile(r+"/c/a.js", []byte("aaab"), 0o644) }, true},
+		"a rename":           {func(r string) error { return os.Rename(r+"/c/a.js", r+"/c/aa.js") }, true},
+		"a move":             {func(r string) error { return os.Rename(r+"/c/b/b.js", r+"/c/b.js") }, true},
+		"an x-bit":           {func(r string) error { return os.Chmod(r+"/c/a.js", 0o755) }, true},
+		"a link target":      {func(r string) error { _ = os.Remove(r + "/c/l"); return os.Symlink("b/b.js", r+"/c/l") }, true},
+		"an empty file":      {func(r string) error { return os.WriteFile(r+"/c/empty", nil, 0o644) }, true},
+		"a removal":          {func(r string) error { return os.Remove(r + "/c/b/b.js") }, true},
+		"file for link":      {func(r string) error { _ = os.Remove(r + "/c/l"); return os.WriteFile(r+"/c/l", []byte("a.js"), 0o644) }, true},
+		"ignore patterns":    {func(r string) error { return os.WriteFile(r+"/c/.toaignore", []byte("nothing\n"), 0o644) }, true},
+		"other mode bits":    {func(r string) error { return os.Chmod(r+"/c/a.js", 0o600) }, false},
+		"times":              {func(r string) error { return os.Chtimes(r+"/c/a.js", time.Now(), time.Now().Add(3*long)) }, false},
+		"an ignored file":    {func(r string) error { return os.WriteFile(r+"/c/ignored2", []byte("y"), 0o644) }, false},
 		"an empty directory": {func(r string) error { return os.Mkdir(r+"/c/void", 0o755) }, false},
 		"the same bytes again": {func(r string) error {
 			_ = os.Remove(r + "/c/a.js")

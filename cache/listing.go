@@ -81,14 +81,17 @@ func (s *scanned) pack(rules []byte) []byte {
 	return p.buf
 }
 
-// each calls check for every directory and file until it says no. It is false
-// if any check was, if other rules made the listing or if a stamp is too young.
-func (l *listing) each(rules []byte, check func(path []byte, s stamp) bool) bool {
+// madeBy tells whether the same rules made the listing.
+func (l *listing) madeBy(rules []byte) bool {
 	u := unpacker{buf: l.payload}
-	if !bytes.Equal(u.bytes(), rules) {
-		return false
-	}
-	u.key()
+	return bytes.Equal(u.bytes(), rules)
+}
+
+// each calls check for every directory and file until it says no. It is false
+// if any check was, or if a stamp was too young to be trusted. It allocates
+// nothing.
+func (l *listing) each(check func(path []byte, s stamp) bool) bool {
+	u := l.places()
 	for files := range 2 {
 		for n := u.uint(); n > 0 && !u.bad; n-- {
 			path, flags, stamp := u.entry()
@@ -101,6 +104,39 @@ func (l *listing) each(rules []byte, check func(path []byte, s stamp) bool) bool
 		}
 	}
 	return !u.bad
+}
+
+// places begins reading at the count of directories.
+func (l *listing) places() unpacker {
+	u := unpacker{buf: l.payload}
+	u.bytes()
+	u.key()
+	return u
+}
+
+// root is the stamp of the directory itself.
+func (l *listing) root() stamp {
+	u := l.places()
+	u.uint()
+	_, _, at := u.entry()
+	return at
+}
+
+// digest finds a regular file directly in the directory.
+func (l *listing) digest(name string) (Key, bool) {
+	u := l.places()
+	for n := u.uint(); n > 0 && !u.bad; n-- {
+		u.entry()
+	}
+	for n := u.uint(); n > 0 && !u.bad; n-- {
+		path, flags, _ := u.entry()
+		if string(path) == name && flags&flagLink == 0 {
+			k := u.key()
+			return k, !u.bad
+		}
+		u.skipContent(flags)
+	}
+	return Key{}, false
 }
 
 func (u *unpacker) entry() (path []byte, flags byte, s stamp) {
@@ -121,9 +157,7 @@ func (u *unpacker) skipContent(flags byte) {
 
 // files reads back all files, hidden ones too.
 func (l *listing) files() []found {
-	u := unpacker{buf: l.payload}
-	u.bytes()
-	u.key()
+	u := l.places()
 	for n := u.uint(); n > 0 && !u.bad; n-- {
 		u.entry()
 	}

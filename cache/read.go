@@ -95,3 +95,36 @@ func (f File) stream(w io.Writer, r io.Reader) error {
 	}
 	return nil
 }
+
+// FileAt describes a file as it is on disk now: what CopyTo will then insist
+// on. It reads and hashes it. Anything but a regular file or a link is an error.
+func FileAt(root *os.Root, path string) (File, error) {
+	info, err := root.Lstat(path)
+	if err != nil {
+		return File{}, err
+	}
+	f := File{Path: path, Size: info.Size()}
+	switch {
+	case info.Mode()&os.ModeSymlink != 0:
+		f.Kind = Symlink
+		f.Link, err = root.Readlink(path)
+		f.Size = int64(len(f.Link))
+		return f, err
+	case !info.Mode().IsRegular():
+		return File{}, fmt.Errorf("%q is neither a file nor a link", path)
+	}
+	f.Exec = info.Mode()&unix.S_IXUSR != 0
+	file, err := root.Open(path)
+	if err != nil {
+		return File{}, err
+	}
+	defer func() { _ = file.Close() }()
+	blake := hashers.Get().(*blake3.Hasher)
+	defer hashers.Put(blake)
+	blake.Reset()
+	if _, err := io.Copy(blake, file); err != nil {
+		return File{}, fmt.Errorf("read %q: %w", path, err)
+	}
+	blake.Sum(f.Digest[:0])
+	return f, nil
+}

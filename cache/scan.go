@@ -17,15 +17,15 @@ const maxDepth = 100
 
 // scan reads a directory anew. Files whose stamps are those of a known
 // listing are not read.
-func (f *Files) scan(rules Rules, known *listing) (*scanned, error) {
+func (f *Files) scan(rules Rules, before *known) (*scanned, error) {
 	root, err := openAt(f.root, rules.Dir, unix.O_DIRECTORY)
 	if err != nil {
 		return nil, &FileError{Path: rules.Dir, Msg: "open: " + err.Error()}
 	}
 	defer unix.Close(root) //nolint:errcheck // opened for reading
 	s := &scanner{dir: rules.Dir, begun: f.begun, known: map[string]found{}}
-	if known != nil {
-		for _, file := range known.files() {
+	if before != nil {
+		for _, file := range before.files() {
 			s.known[file.Path] = file
 		}
 	}

@@ -367,8 +367,9 @@ func (e *UnpinnedError) Error() string {
 }
 
 // Hint says how to pin it.
-func (e *UnpinnedError) Hint() string { return "run `toa lock update`, and commit " + workspace.LockFile }
-
+func (e *UnpinnedError) Hint() string {
+	return "run `toa lock update`, and commit " + workspace.LockFile
+}
 
 // age is how long ago the registry last said that it holds the image.
 func (s Step) age(now time.Time) time.Duration { return now.Sub(s.VerifiedAt) }

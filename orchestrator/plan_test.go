@@ -54,10 +54,12 @@ func TestKeysMoveWithTheirInputs(t *testing.T) {
 		change func(*site)
 		want   []graph.ID
 	}{
-		"a source":          {func(s *site) { s.write("components/mail/operations/send.js", "sent") }, []graph.ID{mail}},
-		"a shared source":   {func(s *site) { s.write("components/store.goods/operations/get.js", "got") }, []graph.ID{back, edge}},
-		"a manifest":        {func(s *site) { s.write("components/mail/manifest.toa.yaml", "name: mail\nversion: 2.0.0\n") }, []graph.ID{mail}},
-		"a package":         {func(s *site) { s.write("components/store.orders/package.json", `{"dependencies": {"left-pad": "1.2.0"}}`) }, []graph.ID{edge, dependencies}},
+		"a source":        {func(s *site) { s.write("components/mail/operations/send.js", "sent") }, []graph.ID{mail}},
+		"a shared source": {func(s *site) { s.write("components/store.goods/operations/get.js", "got") }, []graph.ID{back, edge}},
+		"a manifest":      {func(s *site) { s.write("components/mail/manifest.toa.yaml", "name: mail\nversion: 2.0.0\n") }, []graph.ID{mail}},
+		"a package": {func(s *site) {
+			s.write("components/store.orders/package.json", `{"dependencies": {"left-pad": "1.2.0"}}`)
+		}, []graph.ID{edge, dependencies}},
 		"a lockfile":        {func(s *site) { s.write("components/store.orders/package-lock.json", `{"lockfileVersion": 2}`) }, []graph.ID{edge, dependencies}},
 		"the module format": {func(s *site) { s.write("package.json", `{"type": "module"}`) }, []graph.ID{back, mail, edge}},
 		"a base":            {context("image: scratch", "image: b@sha256:"+strings.Repeat("a", 64)), everything},

@@ -18,6 +18,7 @@ func (r Recipe) Fields(yield func(label, value string)) {
 		}
 		yield("platform "+platform, digest)
 	}
+	yield("epoch", strconv.FormatInt(r.Epoch, 10))
 	for i, name := range r.Arguments {
 		yield(nth("argument", i), name)
 	}

@@ -18,8 +18,9 @@ type Recipe struct {
 	Digests []string
 	// Platforms are "os/arch[/variant]", sorted, at least one.
 	Platforms []string
-	// Index says that the image is an index even when it has one platform.
-	Index bool
+	// Epoch is the time that files and history carry, in seconds since 1970:
+	// zero, or what SOURCE_DATE_EPOCH says.
+	Epoch int64
 	// Arguments are names of environment variables that RUN steps see; sorted.
 	// Their values never enter an image.
 	Arguments []string

@@ -6,7 +6,7 @@ package workspace
 const (
 	contextSchema  = "toa/memo/context/v1"
 	manifestSchema = "toa/memo/manifest/v1"
-	packageSchema  = "toa/memo/package/v1"
+	packageSchema  = "toa/memo/package/v2"
 )
 
 func (f *contextFile) visit(c *codec) {
@@ -73,6 +73,7 @@ func (f *manifestFile) visit(c *codec) {
 }
 
 func (p *packageFile) visit(c *codec) {
+	c.flag(&p.absent)
 	c.text(&p.module)
 	c.flag(&p.dependencies)
 }

@@ -18,8 +18,9 @@ const (
 	moduleModern = "module"
 )
 
-// packageFile is what a package.json says.
+// packageFile is what a package.json says, or that there is none.
 type packageFile struct {
+	absent       bool
 	module       string
 	dependencies bool
 }
@@ -28,10 +29,15 @@ type packageFile struct {
 func (s *source) npm(r *reader) *packageFile {
 	file := &packageFile{}
 	if s.recall(r.file, packageSchema, file.visit) {
+		if file.absent {
+			return nil
+		}
 		return file
 	}
 	data, err := s.content(r.file, maxManifest)
 	if errors.Is(err, fs.ErrNotExist) {
+		file = &packageFile{absent: true}
+		s.keep(r.file, packageSchema, nil, file.visit)
 		return nil
 	}
 	if err != nil {

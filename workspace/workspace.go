@@ -137,9 +137,10 @@ type Notice struct {
 // parsed again. Calls overlap. It may forget anything at any time.
 type Memo interface {
 	// Recall returns what Keep was given for the bytes that path holds now, or
-	// nil. It does not read the file where that can be known without. Path is
+	// for its not being there, or nil. It does not read the file where that can be known without. Path is
 	// a slash path below the root.
 	Recall(path string) []byte
-	// Keep remembers memo for path as long as it holds content.
+	// Keep remembers memo for path as long as it holds content; nil content
+	// means as long as there is no such file.
 	Keep(path string, content, memo []byte)
 }
