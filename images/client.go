@@ -1,0 +1,272 @@
+package images
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+)
+
+// Client speaks to registries, for one run: it keeps connections, tokens and
+// counts. The zero value works. Calls overlap.
+type Client struct {
+	// Insecure are hosts ("host" or "host:port") that are spoken to without
+	// TLS. Loopback addresses, localhost and host.docker.internal always are.
+	Insecure []string
+	// Keychain has the credentials; nil means those of the docker config.
+	Keychain authn.Keychain
+	// Transport carries the requests; nil means one of its own, which honours
+	// the proxy variables.
+	Transport http.RoundTripper
+	// Backoff is the first pause before a request is sent again; it doubles.
+	// Zero means 200 ms.
+	Backoff time.Duration
+
+	requests, bytes atomic.Int64
+
+	once sync.Once
+	http *http.Client
+	mu   sync.Mutex // guards hosts
+	host map[string]*host
+}
+
+// Requests is how many HTTP requests were sent so far.
+func (c *Client) Requests() int64 { return c.requests.Load() }
+
+// Bytes is how many bytes of blobs were uploaded so far.
+func (c *Client) Bytes() int64 { return c.bytes.Load() }
+
+// counter counts the requests that go through it.
+type counter struct {
+	http.RoundTripper
+	sent *atomic.Int64
+}
+
+func (c counter) RoundTrip(req *http.Request) (*http.Response, error) {
+	c.sent.Add(1)
+	return c.RoundTripper.RoundTrip(req)
+}
+
+func (c *Client) client() *http.Client {
+	c.once.Do(func() {
+		carrier := c.Transport
+		if carrier == nil {
+			own := http.DefaultTransport.(*http.Transport).Clone()
+			own.MaxIdleConnsPerHost = 32
+			own.ResponseHeaderTimeout = time.Minute
+			carrier = own
+		}
+		c.http = &http.Client{Transport: counter{carrier, &c.requests}, CheckRedirect: c.redirect}
+	})
+	return c.http
+}
+
+const maxRedirects = 10
+
+// redirect keeps credentials from other hosts and requests from losing TLS.
+func (c *Client) redirect(req *http.Request, via []*http.Request) error {
+	if len(via) >= maxRedirects {
+		return errors.New("too many redirects")
+	}
+	if req.URL.Scheme != "https" && c.scheme(req.URL.Host) != req.URL.Scheme {
+		return fmt.Errorf("redirected to %s without TLS", req.URL.Host)
+	}
+	if req.URL.Host != via[0].URL.Host {
+		req.Header.Del("Authorization")
+	}
+	return nil
+}
+
+// scheme is the written rule of who is spoken to without TLS.
+func (c *Client) scheme(hostport string) string {
+	bare := hostport
+	if h, _, err := net.SplitHostPort(hostport); err == nil {
+		bare = h
+	}
+	bare = strings.Trim(bare, "[]")
+	ip := net.ParseIP(bare)
+	switch {
+	case ip != nil && ip.IsLoopback(),
+		bare == "localhost", strings.HasSuffix(bare, ".localhost"), bare == "host.docker.internal",
+		slices.Contains(c.Insecure, hostport), slices.Contains(c.Insecure, bare):
+		return "http"
+	default:
+		return "https"
+	}
+}
+
+// repository is one repository of a registry.
+type repository struct {
+	*host
+	name name.Repository
+	// pushes says that this run publishes there.
+	pushes bool
+}
+
+// repository reads "host/path". Names without a host are Docker Hub's.
+func (c *Client) repository(text string) (*repository, error) {
+	parsed, err := name.NewRepository(text)
+	if err != nil {
+		return nil, fmt.Errorf("repository %q: %w", text, err)
+	}
+	return &repository{host: c.hostOf(parsed.Registry), name: parsed}, nil
+}
+
+func (c *Client) hostOf(registry name.Registry) *host {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.host == nil {
+		c.host = map[string]*host{}
+	}
+	h, known := c.host[registry.RegistryStr()]
+	if !known {
+		h = &host{client: c, registry: registry, scheme: c.scheme(registry.RegistryStr()), tokens: map[string]string{}}
+		c.host[registry.RegistryStr()] = h
+	}
+	return h
+}
+
+func (r *repository) String() string { return r.name.Name() }
+
+// call is one request about a repository.
+type call struct {
+	method string
+	// path is below /v2/<repository>/, such as "manifests/latest".
+	path  string
+	query url.Values
+	// url is where the registry said that the request goes, instead of path.
+	url    *url.URL
+	header http.Header
+	// body opens what is sent, each time it is sent; nil for nothing.
+	body func() (io.ReadCloser, error)
+	size int64
+	// pull is another repository that the token must be good for.
+	pull string
+	// once says that the request cannot be sent again as it is.
+	once bool
+}
+
+// do sends the call, again where that may help. The caller closes the answer,
+// whatever its status.
+func (r *repository) do(ctx context.Context, c call) (*http.Response, error) {
+	for try := 0; ; try++ {
+		resp, err := r.authorized(ctx, c)
+		if c.once || try == maxRetries || !retryable(resp, err) {
+			return resp, err
+		}
+		if err := r.client.pause(ctx, try, resp); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// authorized sends the call, and once more with what the registry asks for.
+func (r *repository) authorized(ctx context.Context, c call) (*http.Response, error) {
+	scopes := r.scopes(c)
+	for second := false; ; second = true {
+		authorization, err := r.authorization(ctx, scopes)
+		if err != nil {
+			return nil, err
+		}
+		resp, err := r.send(ctx, c, authorization)
+		if err != nil || resp.StatusCode != http.StatusUnauthorized || second || !r.challenged(resp, scopes, authorization) {
+			return resp, err
+		}
+		drain(resp)
+	}
+}
+
+// scopes are what a token must be good for. One that may push serves the
+// looking up before it too.
+func (r *repository) scopes(c call) []string {
+	actions := "pull"
+	if r.pushes {
+		actions = "pull,push"
+	}
+	scopes := []string{"repository:" + r.name.RepositoryStr() + ":" + actions}
+	if c.pull != "" {
+		scopes = append(scopes, "repository:"+c.pull+":pull")
+	}
+	return scopes
+}
+
+func (r *repository) send(ctx context.Context, c call, authorization string) (*http.Response, error) {
+	target := c.url
+	if target == nil {
+		target = &url.URL{Scheme: r.scheme, Host: r.registry.RegistryStr(), Path: "/v2/" + r.name.RepositoryStr() + "/" + c.path}
+	}
+	if c.query != nil {
+		with := *target
+		query := with.Query()
+		for key, values := range c.query {
+			query[key] = values
+		}
+		with.RawQuery = query.Encode()
+		target = &with
+	}
+	req, err := http.NewRequestWithContext(ctx, c.method, target.String(), nil)
+	if err != nil {
+		return nil, errors.New("registry gave an address that is none")
+	}
+	if c.body != nil {
+		if req.Body, err = c.body(); err != nil {
+			return nil, err
+		}
+		req.GetBody, req.ContentLength = c.body, c.size
+	}
+	if c.header != nil {
+		req.Header = c.header.Clone()
+	}
+	req.Header.Set("User-Agent", "toa")
+	if authorization != "" && target.Host == r.registry.RegistryStr() {
+		req.Header.Set("Authorization", authorization)
+	}
+	resp, err := r.client.client().Do(req)
+	return resp, bare(ctx, err)
+}
+
+// bare takes the address off an error: its query may hold a secret.
+func bare(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		return wrapped.Err
+	}
+	return err
+}
+
+// drain makes a connection free for the next request.
+func drain(resp *http.Response) {
+	_, _ = io.CopyN(io.Discard, resp.Body, maxErrorBody)
+	_ = resp.Body.Close()
+}
+
+// expect passes on an answer of one of the statuses; any other is an error.
+func expect(resp *http.Response, err error, statuses ...int) (*http.Response, error) {
+	if err != nil {
+		return nil, err
+	}
+	if slices.Contains(statuses, resp.StatusCode) {
+		return resp, nil
+	}
+	return nil, answerError(resp)
+}
+
+func (c *Client) backoff() time.Duration { return cmp.Or(c.Backoff, 200*time.Millisecond) }

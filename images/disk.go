@@ -1,0 +1,101 @@
+package images
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// link makes path the same file as from, or a copy of it, and waits until it
+// is on the disk. What stood there before is replaced.
+func link(from, path string) error {
+	err := os.Link(from, path)
+	if errors.Is(err, os.ErrExist) {
+		_ = os.Remove(path)
+		err = os.Link(from, path)
+	}
+	if err == nil || errors.Is(err, os.ErrExist) { // another image's link came between
+		return syncPath(path)
+	}
+	data, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = data.Close() }()
+	return replace(path, func(w io.Writer) error { _, err := io.Copy(w, data); return err })
+}
+
+func writeFile(path string, data []byte) error {
+	return replace(path, func(w io.Writer) error { _, err := w.Write(data); return err })
+}
+
+// replace writes a file beside path, waits until it is on the disk, and
+// renames it.
+func replace(path string, write func(io.Writer) error) error {
+	file, err := os.CreateTemp(filepath.Dir(path), ".tmp-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(file.Name()) }()
+	if err = write(file); err == nil {
+		err = file.Sync()
+	}
+	if closing := file.Close(); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), path)
+}
+
+// syncPath waits until a file or the names in a directory are on the disk.
+func syncPath(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }()
+	return file.Sync()
+}
+
+// lockPause is how long to wait before a lock is tried again, lockLimit for
+// how long in all: it is held for milliseconds.
+const (
+	lockPause = 5 * time.Millisecond
+	lockLimit = 10 * time.Second
+)
+
+// lock takes the lock of a file, across processes.
+func lock(ctx context.Context, path string) (release func(), err error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	limited, cancel := context.WithTimeoutCause(ctx, lockLimit, fmt.Errorf("another process keeps %s locked", path))
+	defer cancel()
+	ticker := time.NewTicker(lockPause)
+	defer ticker.Stop()
+	for {
+		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			return func() { _ = file.Close() }, nil
+		}
+		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
+			_ = file.Close()
+			return nil, fmt.Errorf("lock %s: %w", path, err)
+		}
+		select {
+		case <-ticker.C:
+		case <-limited.Done():
+			_ = file.Close()
+			return nil, context.Cause(limited)
+		}
+	}
+}

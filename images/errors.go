@@ -1,0 +1,103 @@
+package images
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"toa.io/toa/graph"
+)
+
+// NeedsEngineError says that a step has something that must run inside the
+// image, which takes a builder with an engine.
+type NeedsEngineError struct {
+	Step graph.ID
+	// Owner is who asked for it: "context" or a component ID.
+	Owner string
+	// What must run: `run line "apk add curl"`, `install scripts of bcrypt`.
+	What string
+}
+
+func (e *NeedsEngineError) Error() string {
+	return fmt.Sprintf("%s: %s (asked for by %s) must run inside the image, and the native builder runs nothing there", e.Step, e.What, e.Owner)
+}
+
+// Hint is how to mend it.
+func (e *NeedsEngineError) Hint() string {
+	if strings.HasPrefix(e.What, "install scripts") {
+		return "say `build.scripts: ignore` if the packages work without their install scripts, or use a builder with an engine"
+	}
+	return "use a base image that has it done already, or a builder with an engine"
+}
+
+// NoPlatformError says that a base image is not made for a platform.
+type NoPlatformError struct {
+	Base, Platform string
+	// Has are the platforms that there are.
+	Has []string
+}
+
+func (e *NoPlatformError) Error() string {
+	return fmt.Sprintf("base image %s has no platform %s (it has %s)", e.Base, e.Platform, strings.Join(e.Has, ", "))
+}
+
+// Hint is how to mend it.
+func (e *NoPlatformError) Hint() string {
+	return "state `registry.platforms` that the base image has, or another base image"
+}
+
+// RegistryError is an answer of a registry that is neither yes nor "not there".
+// It holds nothing of the answer but what cannot be secret.
+type RegistryError struct {
+	Host   string
+	Status int
+	// Codes are those of the distribution specification, such as DENIED.
+	Codes []string
+}
+
+func (e *RegistryError) Error() string {
+	text := fmt.Sprintf("%s answers %d %s", e.Host, e.Status, http.StatusText(e.Status))
+	if len(e.Codes) > 0 {
+		text += " (" + strings.Join(e.Codes, ", ") + ")"
+	}
+	return text
+}
+
+// Hint is how to mend it.
+func (e *RegistryError) Hint() string {
+	switch e.Status {
+	case http.StatusUnauthorized:
+		return "log in: docker login " + e.Host
+	case http.StatusForbidden:
+		return "the account of " + e.Host + " may not do this: log in with another one, or get it the right"
+	case http.StatusTooManyRequests:
+		return "the registry limits requests: try again later, or with fewer --jobs"
+	default:
+		return ""
+	}
+}
+
+// codePattern keeps texts out of errors that a registry may have put secrets in.
+var codePattern = regexp.MustCompile(`^[A-Z][A-Z_]{1,40}$`)
+
+const maxErrorBody = 64 << 10
+
+// answerError makes an error of an answer and closes it.
+func answerError(resp *http.Response) *RegistryError {
+	defer func() { _ = resp.Body.Close() }()
+	e := &RegistryError{Host: resp.Request.URL.Host, Status: resp.StatusCode}
+	var body struct{ Errors []struct{ Code string } }
+	if json.NewDecoder(io.LimitReader(resp.Body, maxErrorBody)).Decode(&body) != nil {
+		return e
+	}
+	for _, one := range body.Errors {
+		if codePattern.MatchString(one.Code) && !slices.Contains(e.Codes, one.Code) {
+			e.Codes = append(e.Codes, one.Code)
+		}
+	}
+	return e
+}

@@ -1,0 +1,261 @@
+package images
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+	"toa.io/toa/cache"
+	"toa.io/toa/orchestrator"
+	"toa.io/toa/templates"
+)
+
+// Native builds images without an engine: it writes layers and configs itself
+// and lets the host's npm install packages. Make one for a run.
+type Native struct {
+	Blobs  *cache.Blobs
+	Client *Client
+	// Layout is where images are published when they go to disk, else nil.
+	Layout *Layout
+	// Root is the directory that relative "oci-layout://DIR" references start from.
+	Root string
+	// Epoch is the time of all files and configs, in whole seconds; zero means
+	// 1970. It is for SOURCE_DATE_EPOCH.
+	Epoch time.Time
+	// NPM is the npm command; empty means "npm".
+	NPM string
+	// NPMCache is where npm keeps what it downloads; empty means its default.
+	NPMCache string
+	// Observe gets npm's output and notices; it may be nil.
+	Observe orchestrator.Observe
+
+	turn turns[cache.Key]
+}
+
+var _ orchestrator.Builder = (*Native)(nil)
+
+// maxSourceLayers bounds the layers of sources in one image: runtimes and
+// registries take 127 in all.
+const maxSourceLayers = 64
+
+// layer is a finished layer and how history tells of it.
+type layer struct {
+	content
+	diffID v1.Hash
+	made   string
+}
+
+// Build implements orchestrator.Builder. The same step gives the same bytes.
+func (n *Native) Build(ctx context.Context, step orchestrator.Step, deps []orchestrator.Result) (orchestrator.Artifact, error) {
+	if len(step.Recipe.Runs) > 0 {
+		run := step.Recipe.Runs[0]
+		return nil, &NeedsEngineError{Step: step.ID, Owner: run.Owner, What: fmt.Sprintf("run line %q", run.Line)}
+	}
+	platforms, err := parsePlatforms(step.Recipe.Platforms)
+	if err != nil {
+		return nil, err
+	}
+	sources, err := n.sources(ctx, step)
+	if err != nil {
+		return nil, err
+	}
+	children := make([]child, len(platforms))
+	for i, platform := range platforms {
+		base, err := n.base(ctx, step, deps, i, platform)
+		if err != nil {
+			return nil, err
+		}
+		installed, err := n.installs(ctx, step, npmTargetOf(platform, step.Recipe.Base, base.file))
+		if err != nil {
+			return nil, err
+		}
+		if children[i], err = n.assemble(base, &step.Recipe, platform, append(installed, sources...)); err != nil {
+			return nil, err
+		}
+	}
+	image, err := newImage(children, platforms)
+	if err != nil {
+		return nil, err
+	}
+	n.remember(image)
+	return image, nil
+}
+
+// assemble puts layers on a base.
+func (n *Native) assemble(base child, recipe *templates.Recipe, platform v1.Platform, layers []layer) (child, error) {
+	all := base.layers[:len(base.layers):len(base.layers)]
+	for _, one := range layers {
+		all = append(all, one.content)
+	}
+	return newChild(configure(base.file, recipe, platform, layers, n.epoch()), all)
+}
+
+// remember keeps manifests and configs, for images that start from this one
+// and for knowing what a registry holds. It is only a saving of requests.
+func (n *Native) remember(image *Image) {
+	_, _ = n.Blobs.Keep(image.top.raw)
+	for _, one := range image.children {
+		_, _ = n.Blobs.Keep(one.raw)
+		_, _ = n.Blobs.Keep(one.config.origin.(memory))
+	}
+}
+
+func (n *Native) epoch() time.Time {
+	if n.Epoch.IsZero() {
+		return time.Unix(0, 0).UTC()
+	}
+	return n.Epoch.UTC().Truncate(time.Second)
+}
+
+// base is what the image starts from on one platform.
+func (n *Native) base(ctx context.Context, step orchestrator.Step, deps []orchestrator.Result, at int, p v1.Platform) (child, error) {
+	switch {
+	case len(deps) > 0:
+		return n.dependency(ctx, deps[0], at, p)
+	case step.Recipe.Base == templates.Scratch:
+		return child{}, nil
+	}
+	from, target, err := locate(n.Client, n.Root, step.Recipe.Base)
+	if err != nil {
+		return child{}, err
+	}
+	if at < len(step.Recipe.Digests) {
+		target = step.Recipe.Digests[at]
+	}
+	if !strings.HasPrefix(target, "sha256:") {
+		return child{}, fmt.Errorf("base image %s is not pinned for %s", step.Recipe.Base, platformText(p))
+	}
+	return shelf{blobs: n.Blobs, from: from, reference: step.Recipe.Base}.pinned(ctx, target, p)
+}
+
+// dependency is the image that a step's dependencies are in: built in this run,
+// or published before. Its layers stay where they are.
+func (n *Native) dependency(ctx context.Context, dep orchestrator.Result, at int, p v1.Platform) (child, error) {
+	if image, ok := dep.Artifact.(*Image); ok && at < len(image.children) && runsOn(image.children[at].file, p) {
+		return image.children[at], nil
+	}
+	var from library
+	var err error
+	if n.Layout != nil {
+		from, err = n.Layout.dir(dep.Reference.Repository)
+	} else {
+		from, err = n.Client.repository(dep.Reference.Repository)
+	}
+	if err != nil {
+		return child{}, err
+	}
+	return shelf{blobs: n.Blobs, from: from, reference: dep.Reference.String()}.pinned(ctx, dep.Reference.Digest, p)
+}
+
+// sources are the layers of the recipe's copies: one for each, so that a
+// change of one moves one, or a few in each where there are too many.
+func (n *Native) sources(ctx context.Context, step orchestrator.Step) ([]layer, error) {
+	copies := step.Recipe.Copies
+	if len(copies) > len(step.Sources) {
+		return nil, fmt.Errorf("%s copies %d directories and is given %d", step.ID, len(copies), len(step.Sources))
+	}
+	parts := make([]part, len(copies))
+	for i, one := range copies {
+		source := step.Sources[i]
+		parts[i] = part{prefix: place(step.Recipe.Workdir, one.Label), dir: source.Dir, owner: source.Component, tree: source.Tree}
+	}
+	count := min(len(parts), maxSourceLayers)
+	layers := make([]layer, count)
+	for i := range layers {
+		var err error
+		if layers[i], err = n.layer(ctx, parts[i*len(parts)/count:(i+1)*len(parts)/count]); err != nil {
+			return nil, err
+		}
+	}
+	return layers, nil
+}
+
+// place is where a directory is in the image, as archives write it.
+func place(workdir, label string) string {
+	return strings.TrimPrefix(path.Join("/", workdir, label), "/")
+}
+
+// layer finds or makes the layer of parts.
+func (n *Native) layer(ctx context.Context, parts []part) (layer, error) {
+	return n.keep(ctx, n.layerKey(parts), "copy "+prefixes(parts), func(ctx context.Context) (cache.Layer, error) {
+		return pack(ctx, n.Blobs, parts, n.epoch())
+	})
+}
+
+// keep finds the layer of a key, or makes it and remembers it.
+func (n *Native) keep(ctx context.Context, key cache.Key, made string, pack func(context.Context) (cache.Layer, error)) (layer, error) {
+	release, err := n.turn.take(ctx, key)
+	if err != nil {
+		return layer{}, err
+	}
+	defer release()
+	kept, err := n.Blobs.Layer(key)
+	if err != nil {
+		if kept, err = pack(ctx); err != nil {
+			return layer{}, err
+		}
+		_ = n.Blobs.PutLayer(key, kept) // not remembered, it is made again
+	}
+	return newLayer(kept, made, packed{blobs: n.Blobs, again: pack})
+}
+
+func newLayer(kept cache.Layer, made string, from origin) (layer, error) {
+	digest, err := v1.NewHash(kept.Digest)
+	if err != nil {
+		return layer{}, err
+	}
+	diffID, err := v1.NewHash(kept.DiffID)
+	if err != nil {
+		return layer{}, err
+	}
+	descriptor := v1.Descriptor{MediaType: types.OCILayer, Size: kept.Size, Digest: digest}
+	return layer{content: content{Descriptor: descriptor, origin: from}, diffID: diffID, made: made}, nil
+}
+
+// layerKey is of everything that decides a layer's bytes.
+func (n *Native) layerKey(parts []part) cache.Key {
+	h := cache.NewHasher("toa/layer/v1")
+	h.Field("compression", compression)
+	h.Field("epoch", n.epoch().Format(time.RFC3339))
+	for _, one := range parts {
+		h.Field("prefix", one.prefix)
+		h.Key("tree", one.tree.Key)
+	}
+	return h.Sum()
+}
+
+func prefixes(parts []part) string {
+	names := make([]string, len(parts))
+	for i, one := range parts {
+		names[i] = "/" + one.prefix
+	}
+	return strings.Join(names, " ")
+}
+
+// packed is the origin of layers that we made: the cache, or else the files
+// again.
+type packed struct {
+	blobs *cache.Blobs
+	again func(context.Context) (cache.Layer, error)
+}
+
+func (p packed) open(ctx context.Context, d v1.Descriptor) (body io.ReadCloser, err error) {
+	digest := d.Digest.String()
+	if body, err = p.blobs.Open(digest); !errors.Is(err, cache.ErrNotFound) {
+		return body, err
+	}
+	made, err := p.again(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("make layer %s again: %w", short(d.Digest), err)
+	}
+	if made.Digest != digest {
+		return nil, fmt.Errorf("make layer %s again: it has become %s", short(d.Digest), made.Digest)
+	}
+	return p.blobs.Open(digest)
+}

@@ -1,0 +1,202 @@
+package images
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"toa.io/toa/cache"
+)
+
+func TestParseChallenge(t *testing.T) {
+	for _, row := range []struct{ line, want string }{
+		{`Bearer realm="https://a/token",service="b",scope="repository:c:pull,push"`, `bearer map[realm:https://a/token scope:repository:c:pull,push service:b]`},
+		{`Basic realm=x`, `basic map[realm:x]`},
+		{`bearer  Realm = "x"`, `bearer map[]`},
+		{`Bearer realm="a\"b", x=y`, `bearer map[realm:a"b x:y]`},
+		{`Bearer realm="open`, `bearer map[]`},
+		{`Negotiate`, `negotiate map[]`},
+		{``, ` map[]`},
+	} {
+		got := parseChallenge(row.line)
+		if text := fmt.Sprint(got.Scheme, " ", got.Parameters); text != row.want {
+			t.Errorf("parseChallenge(%s): got %s, want %s", row.line, text, row.want)
+		}
+	}
+}
+
+func TestChallengePrefersBearer(t *testing.T) {
+	for want, lines := range map[string][]string{
+		"bearer": {`Basic realm="x"`, `Bearer realm="y"`},
+		"basic":  {`Negotiate`, `Basic realm="x"`},
+	} {
+		if got := challengeOf(http.Header{"Www-Authenticate": lines}); got == nil || got.Scheme != want {
+			t.Errorf("challengeOf(%q): got %+v, want %s", lines, got, want)
+		}
+	}
+	if got := challengeOf(http.Header{"Www-Authenticate": {"Negotiate"}}); got != nil {
+		t.Errorf("challengeOf(Negotiate): got %+v, want nil", got)
+	}
+}
+
+func FuzzChallenge(f *testing.F) {
+	for _, seed := range []string{`Bearer realm="https://a/token",service="b"`, `Basic realm=x`, `Bearer a="\`, `x ,,=`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		for name := range parseChallenge(line).Parameters {
+			if name == "" || strings.ContainsAny(name, " \t,\"") {
+				t.Errorf("parseChallenge(%q): parameter %q", line, name)
+			}
+		}
+	})
+}
+
+func FuzzManifest(f *testing.F) {
+	digest := `"sha256:` + strings.Repeat("a", 64) + `"`
+	f.Add(`{"schemaVersion":2,"config":{"digest":` + digest + `,"size":1},"layers":[{"digest":` + digest + `,"size":-1}]}`)
+	f.Add(`{"schemaVersion":2,"manifests":[]}`)
+	f.Add(`{"schemaVersion":1}`)
+	f.Fuzz(func(t *testing.T, raw string) {
+		m, err := parseManifest([]byte(raw))
+		if err == nil && slices.ContainsFunc(m.Layers, func(d v1.Descriptor) bool { return d.Size < 0 }) {
+			t.Errorf("parseManifest(%q): a layer has a negative size", raw)
+		}
+	})
+}
+
+func FuzzNPMLock(f *testing.F) {
+	f.Add(`{"packages":{"":{},"node_modules/a":{"os":"linux","cpu":["!x64"],"hasInstallScript":true,"link":true,"resolved":"file:../a"}}}`)
+	f.Add(`{"packages":null}`)
+	f.Fuzz(func(t *testing.T, raw string) {
+		lock, err := parseNPMLock([]byte(raw))
+		if err != nil {
+			return
+		}
+		names := lock.scripts(npmTarget{os: "linux", cpu: "x64", libc: "musl"})
+		if !slices.IsSorted(names) || len(names) > len(lock.Packages) {
+			t.Errorf("scripts of %q: %q", raw, names)
+		}
+		_, _ = lock.local(), lock.portable()
+	})
+}
+
+func TestListAllows(t *testing.T) {
+	for _, row := range []struct {
+		list textList
+		want bool
+	}{
+		{nil, true},
+		{textList{"linux"}, true},
+		{textList{"darwin"}, false},
+		{textList{"!linux"}, false},
+		{textList{"!win32"}, true},
+		{textList{"darwin", "linux"}, true},
+		{textList{"any"}, true},
+	} {
+		if got := row.list.allows("linux"); got != row.want {
+			t.Errorf("%q.allows(linux): got %t", row.list, got)
+		}
+	}
+}
+
+func TestNPMTarget(t *testing.T) {
+	alpine := v1.ConfigFile{History: []v1.History{{CreatedBy: "ADD alpine-minirootfs-3.22.tar.gz / # buildkit"}}}
+	for _, row := range []struct {
+		platform  v1.Platform
+		reference string
+		base      v1.ConfigFile
+		want      npmTarget
+	}{
+		{v1.Platform{OS: "linux", Architecture: "amd64"}, "node:24", v1.ConfigFile{}, npmTarget{"linux", "x64", "glibc"}},
+		{v1.Platform{OS: "linux", Architecture: "arm64"}, "node:24-alpine", v1.ConfigFile{}, npmTarget{"linux", "arm64", "musl"}},
+		{v1.Platform{OS: "linux", Architecture: "arm", Variant: "v7"}, "runtime:1", alpine, npmTarget{"linux", "arm", "musl"}},
+		{v1.Platform{OS: "linux", Architecture: "386"}, "x", v1.ConfigFile{}, npmTarget{"linux", "ia32", "glibc"}},
+	} {
+		if got := npmTargetOf(row.platform, row.reference, row.base); got != row.want {
+			t.Errorf("npmTargetOf(%v, %s): got %v, want %v", row.platform, row.reference, got, row.want)
+		}
+	}
+}
+
+func TestSamePlatform(t *testing.T) {
+	for _, row := range []struct {
+		a, b string
+		want bool
+	}{
+		{"linux/arm64", "linux/arm64/v8", true},
+		{"linux/arm", "linux/arm/v7", true},
+		{"linux/arm/v6", "linux/arm", false},
+		{"linux/amd64", "linux/amd64/v3", false},
+		{"linux/amd64", "windows/amd64", false},
+	} {
+		a, errA := parsePlatform(row.a)
+		b, errB := parsePlatform(row.b)
+		if err := errors.Join(errA, errB); err != nil {
+			t.Fatal(err)
+		}
+		if got := samePlatform(a, b); got != row.want {
+			t.Errorf("samePlatform(%s, %s): got %t", row.a, row.b, got)
+		}
+	}
+}
+
+func TestWhoIsSpokenToWithoutTLS(t *testing.T) {
+	client := &Client{Insecure: []string{"registry.local", "other:5000"}}
+	for host, want := range map[string]string{
+		"localhost": "http", "localhost:5000": "http", "x.localhost:1": "http", "127.0.0.1:5000": "http", "127.8.8.8": "http",
+		"[::1]:5000": "http", "host.docker.internal:5000": "http", "registry.local:5000": "http", "registry.local": "http",
+		"other:5000": "http", "other": "https", "10.0.0.1:5000": "https", "192.168.1.1": "https", "ghcr.io": "https", "localhost.example.com": "https",
+	} {
+		if got := client.scheme(host); got != want {
+			t.Errorf("scheme(%s): got %s, want %s", host, got, want)
+		}
+	}
+}
+
+func TestRetryable(t *testing.T) {
+	for _, row := range []struct {
+		err  error
+		want bool
+	}{
+		{io.EOF, true},
+		{fmt.Errorf("x: %w", io.ErrUnexpectedEOF), true},
+		{syscall.ECONNRESET, true},
+		{syscall.ECONNREFUSED, false},
+		{cache.ErrDamaged, true},
+		{&RegistryError{Status: 503}, true},
+		{&RegistryError{Status: 401}, false},
+		{errors.New("x509: certificate signed by unknown authority"), false},
+	} {
+		if got := retryable(nil, row.err); got != row.want {
+			t.Errorf("retryable(%v): got %t", row.err, got)
+		}
+	}
+}
+
+func TestMergeEnv(t *testing.T) {
+	got := mergeEnv([]string{"PATH=/bin", "A=1", "AB=2"}, []string{"B=3", "A=4", "B=5"})
+	if want := []string{"PATH=/bin", "A=4", "AB=2", "B=5"}; !slices.Equal(got, want) {
+		t.Errorf("mergeEnv: got %q, want %q", got, want)
+	}
+}
+
+func TestLinesAreCut(t *testing.T) {
+	var got []string
+	l := &lines{stream: "stdout", to: func(_, text string) { got = append(got, text) }}
+	for _, piece := range []string{"a", "b\nc\r\n", "\n", strings.Repeat("x", maxLine), "d"} {
+		if _, err := l.Write([]byte(piece)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.flush()
+	if want := []string{"ab", "c", "", strings.Repeat("x", maxLine), "d"}; !slices.Equal(got, want) {
+		t.Errorf("lines: got %.40q, want %.40q", got, want)
+	}
+}

@@ -1,0 +1,253 @@
+package images
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+	"toa.io/toa/cache"
+)
+
+// manifestTypes is what we read.
+var manifestTypes = []string{
+	string(types.OCIManifestSchema1), string(types.OCIImageIndex),
+	string(types.DockerManifestSchema2), string(types.DockerManifestList),
+}
+
+const digestHeader = "Docker-Content-Digest"
+
+// digest is that of the manifest which target (a tag or a digest) names, or
+// cache.ErrNotFound.
+func (r *repository) digest(ctx context.Context, target string) (string, error) {
+	resp, err := r.do(ctx, call{
+		method: http.MethodHead,
+		path:   "manifests/" + target,
+		header: http.Header{"Accept": manifestTypes},
+	})
+	if err != nil {
+		return "", err
+	}
+	drain(resp)
+	switch {
+	case resp.StatusCode == http.StatusNotFound:
+		return "", cache.ErrNotFound
+	case resp.StatusCode != http.StatusOK:
+		return "", answerError(resp)
+	}
+	if digest := resp.Header.Get(digestHeader); digest != "" {
+		return digest, nil
+	}
+	return r.digestOfContent(ctx, target)
+}
+
+// digestOfContent is for registries that do not state digests.
+func (r *repository) digestOfContent(ctx context.Context, target string) (string, error) {
+	body, err := r.manifest(ctx, target)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = body.Close() }()
+	raw, err := readSmall(body)
+	if err != nil {
+		return "", err
+	}
+	return describe("", raw).Digest.String(), nil
+}
+
+// manifest implements library; target may be a tag too. What is not there is
+// cache.ErrNotFound.
+func (r *repository) manifest(ctx context.Context, target string) (io.ReadCloser, error) {
+	return r.get(ctx, call{
+		method: http.MethodGet,
+		path:   "manifests/" + target,
+		header: http.Header{"Accept": manifestTypes},
+	})
+}
+
+// open implements origin.
+func (r *repository) open(ctx context.Context, d v1.Descriptor) (io.ReadCloser, error) {
+	body, err := r.get(ctx, call{method: http.MethodGet, path: "blobs/" + d.Digest.String()})
+	if err != nil {
+		return nil, fmt.Errorf("read %s from %s: %w", short(d.Digest), r, err)
+	}
+	return verified{Reader: cache.Verify(body, d.Digest.String(), d.Size), Closer: body}, nil
+}
+
+func (r *repository) get(ctx context.Context, c call) (io.ReadCloser, error) {
+	resp, err := r.do(ctx, c)
+	if err == nil && resp.StatusCode == http.StatusNotFound {
+		drain(resp)
+		return nil, cache.ErrNotFound
+	}
+	resp, err = expect(resp, err, http.StatusOK)
+	if err != nil {
+		return nil, err
+	}
+	return resp.Body, nil
+}
+
+type verified struct {
+	io.Reader
+	io.Closer
+}
+
+func readSmall(r io.Reader) ([]byte, error) {
+	raw, err := io.ReadAll(io.LimitReader(r, cache.MaxBlob+1))
+	if err == nil && len(raw) > cache.MaxBlob {
+		return nil, fmt.Errorf("manifest is larger than %d MiB", cache.MaxBlob>>20)
+	}
+	return raw, err
+}
+
+// holds asks whether a blob is there.
+func (r *repository) holds(ctx context.Context, digest v1.Hash) (bool, error) {
+	resp, err := r.do(ctx, call{method: http.MethodHead, path: "blobs/" + digest.String()})
+	if err != nil {
+		return false, err
+	}
+	drain(resp)
+	switch resp.StatusCode {
+	case http.StatusOK:
+		return true, nil
+	case http.StatusNotFound:
+		return false, nil
+	default:
+		return false, answerError(resp)
+	}
+}
+
+// upload sends a blob in two requests. Where the connection breaks it begins
+// anew: a session that broke cannot be trusted.
+func (r *repository) upload(ctx context.Context, c content) error {
+	for try := 0; ; try++ {
+		session, err := r.begin(ctx, call{})
+		if err == nil {
+			err = r.finish(ctx, session, c)
+		}
+		if err == nil || try == maxRetries || !retryable(nil, err) {
+			return r.uploadError(c, err)
+		}
+		if err := r.client.pause(ctx, try, nil); err != nil {
+			return err
+		}
+	}
+}
+
+func (r *repository) uploadError(c content, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("upload %s to %s: %w", short(c.Digest), r, err)
+}
+
+var errMounted = errors.New("mounted")
+
+// mount takes a blob over from another repository of the registry. Where the
+// registry opens an upload instead, the blob is sent there. False means that
+// the registry does not do it: which status it says so with means nothing.
+func (r *repository) mount(ctx context.Context, c content, from string) (bool, error) {
+	session, err := r.begin(ctx, call{
+		query: url.Values{"mount": {c.Digest.String()}, "from": {from}},
+		pull:  from,
+		once:  true,
+	})
+	if err == nil {
+		err = r.finish(ctx, session, c)
+	}
+	var answer *RegistryError
+	switch {
+	case err == nil, errors.Is(err, errMounted):
+		return true, nil
+	case errors.As(err, &answer), retryable(nil, err):
+		return false, nil
+	default:
+		return false, r.uploadError(c, err)
+	}
+}
+
+// begin opens an upload and returns where to send the blob, or errMounted.
+func (r *repository) begin(ctx context.Context, c call) (*url.URL, error) {
+	c.method, c.path = http.MethodPost, "blobs/uploads/"
+	resp, err := r.do(ctx, c)
+	resp, err = expect(resp, err, http.StatusAccepted, http.StatusCreated)
+	if err != nil {
+		return nil, err
+	}
+	drain(resp)
+	if resp.StatusCode == http.StatusCreated && c.pull != "" {
+		return nil, errMounted
+	}
+	return r.location(resp)
+}
+
+// location is where the registry says that a blob goes. Behind a proxy that
+// ends TLS registries say http of themselves: the scheme stays ours.
+func (r *repository) location(resp *http.Response) (*url.URL, error) {
+	target, err := resp.Location()
+	if err != nil {
+		return nil, fmt.Errorf("%s opens an upload without saying where", r.registry)
+	}
+	if target.Host == r.registry.RegistryStr() {
+		target.Scheme = r.scheme
+	}
+	if target.Scheme != "https" && r.client.scheme(target.Host) != target.Scheme {
+		return nil, fmt.Errorf("%s wants the upload at %s, without TLS", r.registry, target.Host)
+	}
+	return target, nil
+}
+
+func (r *repository) finish(ctx context.Context, session *url.URL, c content) error {
+	resp, err := r.do(ctx, call{
+		method: http.MethodPut,
+		url:    session,
+		query:  url.Values{"digest": {c.Digest.String()}},
+		header: http.Header{"Content-Type": {"application/octet-stream"}},
+		body:   func() (io.ReadCloser, error) { return c.open(ctx) },
+		size:   c.Size,
+		once:   true,
+	})
+	resp, err = expect(resp, err, http.StatusCreated, http.StatusNoContent, http.StatusOK)
+	if err != nil {
+		return err
+	}
+	drain(resp)
+	r.client.bytes.Add(c.Size)
+	return nil
+}
+
+// put sends a manifest to target, a tag or its digest, and verifies that the
+// registry has it there.
+func (r *repository) put(ctx context.Context, doc document, target string) error {
+	resp, err := r.do(ctx, call{
+		method: http.MethodPut,
+		path:   "manifests/" + target,
+		header: http.Header{"Content-Type": {string(doc.MediaType)}},
+		body:   func() (io.ReadCloser, error) { return memory(doc.raw).open(ctx, doc.Descriptor) },
+		size:   doc.Size,
+	})
+	resp, err = expect(resp, err, http.StatusCreated, http.StatusOK, http.StatusAccepted)
+	if err != nil {
+		return err
+	}
+	drain(resp)
+	want := doc.Digest.String()
+	if resp.Header.Get(digestHeader) == want {
+		return nil
+	}
+	got, err := r.digest(ctx, target)
+	if err != nil {
+		return fmt.Errorf("verify: %w", err)
+	}
+	if got != want {
+		return fmt.Errorf("verify: the registry has %s at %s, not %s", got, target, want)
+	}
+	return nil
+}
+
+// short is enough of a digest to find it by.
+func short(h v1.Hash) string { return h.Algorithm + ":" + h.Hex[:min(12, len(h.Hex))] }

@@ -1,0 +1,157 @@
+package images
+
+import (
+	"archive/tar"
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"sync"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+	"toa.io/toa/cache"
+)
+
+// compression is part of each layer's key, as is the writer's version: another
+// one may give other bytes.
+const (
+	compressionLevel = 3
+	compression      = "gzip/klauspost-1.20/3"
+)
+
+var compressors = sync.Pool{New: func() any {
+	w, _ := gzip.NewWriterLevel(io.Discard, compressionLevel) // the level is a valid one
+	return w
+}}
+
+// part is one directory in a layer.
+type part struct {
+	// prefix is where it goes: a slash path without leading slash.
+	prefix string
+	// dir is where its files are; owner is whose they are, for messages.
+	dir, owner string
+	tree       *cache.Tree
+}
+
+// packer writes a layer: tar and gzip in one pass, hashing both.
+type packer struct {
+	out    *cache.BlobWriter
+	file   *bufio.Writer // before out: the compressor writes in crumbs
+	zip    *gzip.Writer
+	diffID hash.Hash
+	tar    *tar.Writer
+	plain  *bufio.Writer // after tar
+	epoch  time.Time
+	dirs   map[string]bool // those that are in the archive
+}
+
+func newPacker(out *cache.BlobWriter, epoch time.Time) *packer {
+	p := &packer{out: out, file: bufio.NewWriterSize(out, 64<<10), diffID: sha256.New(), epoch: epoch, dirs: map[string]bool{}}
+	p.zip = compressors.Get().(*gzip.Writer)
+	p.zip.Reset(p.file)
+	p.plain = bufio.NewWriterSize(io.MultiWriter(p.diffID, p.zip), 64<<10)
+	p.tar = tar.NewWriter(p.plain)
+	return p
+}
+
+// add writes the files of one part, in the order of its tree.
+func (p *packer) add(ctx context.Context, one part) error {
+	if !fs.ValidPath(one.prefix) {
+		return fmt.Errorf("path %q cannot be in an image", one.prefix)
+	}
+	root, err := os.OpenRoot(one.dir)
+	if err != nil {
+		return fmt.Errorf("read files of %s: %w", one.owner, err)
+	}
+	defer func() { _ = root.Close() }()
+	if err := p.directory(one.prefix); err != nil {
+		return err
+	}
+	for _, file := range one.tree.Files() {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		if err := p.entry(one.prefix, file, root); err != nil {
+			return fmt.Errorf("pack files of %s: %w", one.owner, err)
+		}
+	}
+	return nil
+}
+
+func (p *packer) entry(prefix string, file cache.File, root *os.Root) error {
+	if !fs.ValidPath(file.Path) {
+		return fmt.Errorf("path %q cannot be in an image", file.Path)
+	}
+	full := path.Join(prefix, file.Path)
+	if err := p.directory(path.Dir(full)); err != nil {
+		return err
+	}
+	header := &tar.Header{Name: full, Mode: 0o644, ModTime: p.epoch, Typeflag: tar.TypeReg, Size: file.Size}
+	switch {
+	case file.Kind == cache.Symlink:
+		header.Typeflag, header.Linkname, header.Size, header.Mode = tar.TypeSymlink, file.Link, 0, 0o777
+	case file.Exec:
+		header.Mode = 0o755
+	}
+	if err := p.tar.WriteHeader(header); err != nil || file.Kind == cache.Symlink {
+		return err
+	}
+	return file.CopyTo(p.tar, root)
+}
+
+// directory writes the entries of a directory and those above it, once each.
+func (p *packer) directory(dir string) error {
+	if dir == "." || p.dirs[dir] {
+		return nil
+	}
+	if err := p.directory(path.Dir(dir)); err != nil {
+		return err
+	}
+	p.dirs[dir] = true
+	return p.tar.WriteHeader(&tar.Header{Name: dir + "/", Mode: 0o755, ModTime: p.epoch, Typeflag: tar.TypeDir})
+}
+
+// finish ends the archive and keeps it.
+func (p *packer) finish() (cache.Layer, error) {
+	for _, end := range []func() error{p.tar.Close, p.plain.Flush, p.zip.Close, p.file.Flush} {
+		if err := end(); err != nil {
+			return cache.Layer{}, err
+		}
+	}
+	layer := cache.Layer{
+		Digest: p.out.Digest(),
+		DiffID: "sha256:" + hex.EncodeToString(p.diffID.Sum(nil)),
+		Size:   p.out.Size(),
+	}
+	return layer, p.out.Commit(layer.Digest)
+}
+
+// release gives back what can be used again. The packer is of no use then.
+func (p *packer) release() {
+	p.zip.Reset(io.Discard)
+	compressors.Put(p.zip)
+	p.out.Abort()
+}
+
+// pack makes a layer of parts.
+func pack(ctx context.Context, blobs *cache.Blobs, parts []part, epoch time.Time) (cache.Layer, error) {
+	out, err := blobs.Create()
+	if err != nil {
+		return cache.Layer{}, err
+	}
+	p := newPacker(out, epoch)
+	defer p.release()
+	for _, one := range parts {
+		if err := p.add(ctx, one); err != nil {
+			return cache.Layer{}, err
+		}
+	}
+	return p.finish()
+}
