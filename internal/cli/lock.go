@@ -1,0 +1,168 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"toa.io/toa/cache"
+	"toa.io/toa/images"
+	"toa.io/toa/orchestrator"
+	"toa.io/toa/workspace"
+)
+
+func lockCommand(g *globals) *cobra.Command {
+	cmd := &cobra.Command{Use: "lock", Short: "Pin base images in toa.lock"}
+	update := &cobra.Command{
+		Use:   "update [environment]",
+		Short: "Resolve every base image anew and say what moves",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := g.open(environment(g, args), "")
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			return s.updateLock(cmd.Context())
+		},
+	}
+	check := &cobra.Command{
+		Use:   "check [environment]",
+		Short: "Exit with 3 when a base image is not pinned",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			s, err := g.open(environment(g, args), "")
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			return s.checkLock()
+		},
+	}
+	cmd.AddCommand(update, check)
+	return cmd
+}
+
+// pin is a base image and a platform that it is needed for.
+type pin struct{ reference, platform string }
+
+func (s *session) pins() []pin {
+	references, platforms := s.planner().BaseReferences()
+	var pins []pin
+	for _, reference := range references {
+		for _, platform := range platforms {
+			pins = append(pins, pin{reference, platform})
+		}
+	}
+	return pins
+}
+
+func (s *session) unpinned() []pin {
+	var missing []pin
+	for _, p := range s.pins() {
+		if _, ok := s.lock.Digest(p.reference, p.platform); !ok {
+			missing = append(missing, p)
+		}
+	}
+	return missing
+}
+
+func (s *session) checkLock() error {
+	missing := s.unpinned()
+	for _, p := range missing {
+		fmt.Fprintf(s.io.Out, "%s %s is not pinned\n", p.reference, p.platform)
+	}
+	if len(missing) > 0 {
+		return &exitError{exitWouldChange}
+	}
+	return nil
+}
+
+// updateLock resolves every base of the environment. Bases that only other
+// environments use keep their pins.
+func (s *session) updateLock(ctx context.Context) error {
+	moved, err := s.resolve(ctx, s.pins())
+	if err != nil {
+		return err
+	}
+	if len(moved) == 0 {
+		fmt.Fprintf(s.io.Out, "%s is up to date\n", workspace.LockFile)
+		return nil
+	}
+	for _, line := range moved {
+		fmt.Fprintln(s.io.Out, line)
+	}
+	return nil
+}
+
+// ensureLock pins bases that are used for the first time.
+func (s *session) ensureLock(ctx context.Context, locked bool, notice func(string)) error {
+	missing := s.unpinned()
+	if len(missing) == 0 {
+		return nil
+	}
+	if locked {
+		return &orchestrator.UnpinnedError{Reference: missing[0].reference, Platform: missing[0].platform}
+	}
+	moved, err := s.resolve(ctx, missing)
+	for _, line := range moved {
+		notice("pinned in " + workspace.LockFile + ": " + line)
+	}
+	return err
+}
+
+// resolve asks registries for the digests of pins, writes the lock when all
+// are known, and says what moved.
+func (s *session) resolve(ctx context.Context, pins []pin) ([]string, error) {
+	next := s.lock.Clone()
+	blobs, err := cache.OpenBlobs(s.cache)
+	if err != nil {
+		return nil, err
+	}
+	resolver := &images.Resolver{Client: &images.Client{}, Blobs: blobs, Root: s.root}
+	for _, p := range pins {
+		digest, err := resolver.Resolve(ctx, p.reference, p.platform)
+		if err != nil {
+			return nil, fmt.Errorf("pin %s for %s: %w", p.reference, p.platform, err)
+		}
+		next.Set(p.reference, p.platform, digest)
+	}
+	moved := s.lock.Moves(next)
+	if len(moved) == 0 {
+		return nil, nil
+	}
+	if err := replace(filepath.Join(s.root, workspace.LockFile), next.Encode()); err != nil {
+		return nil, fmt.Errorf("write %s: %w", workspace.LockFile, err)
+	}
+	s.lock = next
+	lines := make([]string, len(moved))
+	for i, m := range moved {
+		lines[i] = moveText(m)
+	}
+	return lines, nil
+}
+
+func moveText(m workspace.Move) string {
+	if m.From == "" {
+		return fmt.Sprintf("%s %s is %s", m.Reference, m.Platform, m.To)
+	}
+	return fmt.Sprintf("%s %s moved from %s to %s", m.Reference, m.Platform, m.From, m.To)
+}
+
+// replace writes a file at once: whoever reads it sees the old one or the new one.
+func replace(path string, data []byte) error {
+	temp, err := os.CreateTemp(filepath.Dir(path), ".toa-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temp.Name()) //nolint:errcheck // it is gone after the rename
+	_, err = temp.Write(data)
+	if err := errors.Join(err, temp.Chmod(0o644), temp.Sync(), temp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(temp.Name(), path)
+}

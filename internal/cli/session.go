@@ -1,0 +1,165 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"toa.io/toa/cache"
+	"toa.io/toa/internal/ui"
+	"toa.io/toa/orchestrator"
+	"toa.io/toa/workspace"
+)
+
+// globals are what every command shares.
+type globals struct {
+	io       IO
+	path     string
+	cacheDir string
+}
+
+func (g *globals) warn(text string) { fmt.Fprintf(g.io.Err, "toa: %s\n", ui.Escape(text)) }
+
+// start is where the search for the workspace begins: under `bazel run`, the
+// directory in which that was typed.
+func (g *globals) start() string {
+	base := g.io.Env("BUILD_WORKING_DIRECTORY")
+	if g.path == "" {
+		if base != "" {
+			return base
+		}
+		return "."
+	}
+	if base != "" && !filepath.IsAbs(g.path) {
+		return filepath.Join(base, g.path)
+	}
+	return g.path
+}
+
+// cachePath is the directory that holds everything that is kept between runs.
+func (g *globals) cachePath() (string, error) {
+	if dir := g.cacheDir; dir != "" {
+		return filepath.Abs(dir)
+	}
+	if dir := g.io.Env("TOA_CACHE_DIR"); dir != "" {
+		return filepath.Abs(dir)
+	}
+	if dir, err := os.UserCacheDir(); err == nil {
+		return filepath.Join(dir, "toa"), nil
+	}
+	// Without a HOME (a Bazel sandbox) what is kept lasts as long as the
+	// temporary directory does.
+	return filepath.Join(os.TempDir(), fmt.Sprintf("toa-%d", os.Geteuid())), nil
+}
+
+// databases are the two files of the cache: what files hash to, and what was
+// published. They are apart because they are trusted differently.
+func databases(cacheDir string, warn func(string)) (files, index *cache.DB) {
+	dir := filepath.Join(cacheDir, "db")
+	return cache.OpenDB(filepath.Join(dir, "files.db"), warn), cache.OpenDB(filepath.Join(dir, "index.db"), warn)
+}
+
+// session is one workspace, read for one environment.
+type session struct {
+	*globals
+	root      string // absolute
+	chain     string // the environment as it was typed
+	workspace *workspace.Workspace
+	lock      *workspace.Lock
+	files     *cache.Files
+	index     *cache.Index
+	cache     string
+	registry  string
+	ignore    []string
+	time      int64 // that files in images carry
+}
+
+// open finds and reads the workspace. The caller closes the session.
+func (g *globals) open(environment, registry string) (*session, error) {
+	found, err := workspace.Find(g.start())
+	if err != nil {
+		return nil, err
+	}
+	root, err := filepath.Abs(found)
+	if err != nil {
+		return nil, err
+	}
+	cacheDir, err := g.cachePath()
+	if err != nil {
+		return nil, err
+	}
+	filesDB, indexDB := databases(cacheDir, g.warn)
+	files, err := cache.OpenFiles(filesDB, root)
+	if err != nil {
+		return nil, err
+	}
+	s := &session{globals: g, root: root, chain: environment, files: files, index: cache.NewIndex(indexDB), cache: cacheDir}
+	if err := s.read(registry); err != nil {
+		_ = files.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *session) read(registry string) (err error) {
+	if s.workspace, err = workspace.Load(os.DirFS(s.root), s.chain, s.files); err != nil {
+		return err
+	}
+	if s.registry = strings.TrimSuffix(registry, "/"); s.registry == "" {
+		s.registry = s.workspace.Context.Registry.Base
+	}
+	if s.lock, err = readLock(s.root); err != nil {
+		return err
+	}
+	if s.time, err = s.epoch(); err != nil {
+		return err
+	}
+	text, err := os.ReadFile(filepath.Join(s.root, cache.IgnoreFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		s.ignore, err = cache.ParseIgnore(string(text))
+	}
+	if err != nil {
+		return &configurationError{err}
+	}
+	return nil
+}
+
+// close keeps what was learnt of files.
+func (s *session) close() {
+	s.files.Save()
+	_ = s.files.Close()
+}
+
+func (s *session) planner() orchestrator.Planner {
+	return orchestrator.Planner{
+		Workspace: s.workspace,
+		Root:      s.root,
+		Files:     s.files,
+		Index:     s.index,
+		Lock:      s.lock,
+		Registry:  s.registry,
+		Ignore:    s.ignore,
+		Epoch:     s.time,
+	}
+}
+
+// notices prints what was read and is not acted upon.
+func (s *session) notices() {
+	for _, n := range s.workspace.Notices {
+		writeNotice(s.io.Err, n)
+	}
+}
+
+func readLock(root string) (*workspace.Lock, error) {
+	data, err := os.ReadFile(filepath.Join(root, workspace.LockFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, &configurationError{fmt.Errorf("read lock: %w", err)}
+	}
+	return workspace.ParseLock(data)
+}
