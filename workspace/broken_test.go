@@ -138,6 +138,22 @@ var broken = []struct{ name, file, text, want string }{
 	{"evicted nothing", contextPath, "name: shop\nregistry: {}\nevicted: {components: []}\n", "context.toa.yaml:3:23: evicted.components: expected at least one item, found an empty list\n    remove the key if there is nothing to list"},
 	{"ingress with one host", contextPath, "name: shop\nregistry: {}\ningress: {hosts: example.com}\n", "context.toa.yaml:3:18: ingress.hosts: expected a list, found text"},
 
+	// Keys of packages, resources and delivery.
+	{"an even number of addresses", contextPath, "name: shop\nregistry: {}\natomicity: {redis: ['redis://a', 'redis://b']}\n", "context.toa.yaml:3:20: atomicity.redis: expected an odd number of addresses, found 2\n    add one or remove one"},
+	{"address with a space", contextPath, "name: shop\nregistry: {}\natomicity: {redis: 'redis://me:hunter2@a b'}\n", "context.toa.yaml:3:20: atomicity.redis: expected an address without spaces"},
+	{"evicted neither", contextPath, "name: shop\nregistry: {}\nevicted: {}\n", "context.toa.yaml:3:10: evicted: expected components or services, found neither\n    remove the key if nothing is evicted"},
+	{"resources that are no quantity", contextPath, "name: shop\nregistry: {}\nresources: {memory: [1GB, 2Gi]}\n", "context.toa.yaml:3:22: resources.memory[0]: expected a quantity such as 100m or 256Mi, found \"1GB\""},
+	{"three resources", contextPath, "name: shop\nregistry: {}\nresources: {cpu: [1, 2, 3]}\n", "context.toa.yaml:3:18: resources.cpu: expected a list of two, a request and a limit, found a list\n    state both: [request, limit]"},
+	{"event of one word", contextPath, "name: shop\nregistry: {}\nevents: [created]\n", "context.toa.yaml:3:10: events[0]: expected namespace.component.event, found \"created\""},
+	{"annotation that is a flag", contextPath, "name: shop\nregistry: {}\ningress: {annotations: {a: true}}\n", "context.toa.yaml:3:28: ingress.annotations.a: expected text, found true\n    put quotes around true if that is the text"},
+	{"annotation of what is no package", contextPath, "name: shop\nregistry: {}\nannotations: {'a b': 1}\n", "context.toa.yaml:3:15: annotations.\"a b\": expected a shortcut or the name of a package as a key"},
+	{"annotation of nearly a shortcut", contextPath, "name: shop\nregistry: {}\nannotations: {expositon: 1}\n", "context.toa.yaml:3:15: annotations.expositon: expected \"exposition\" or the name of a package as a key"},
+	{"annotation of a variant", contextPath, "name: shop\nregistry: {}\nannotations: {'@a/b@dev': 1}\n", "context.toa.yaml:3:15: annotations.\"@a/b@dev\": expected a shortcut or the name of a package as a key\n    a name that starts with @ has no variants for environments: use its shortcut, or put the variants below it"},
+	{"annotations that contradict", contextPath, "name: shop\nregistry: {}\nstash: {a: {b c: secret}}\nannotations:\n  stash: {a: {b c: hidden}}\n", "context.toa.yaml:5:20: annotations.stash.a.\"b c\": expected what line 3 says, found something else\n    state it once"},
+	{"service that is nearly a shortcut", contextPath, "name: shop\nregistry: {}\ncompositions: [{name: edge, components: [store.orders], services: [cadense]}]\n", "context.toa.yaml:3:68: compositions[0].services[0]: expected \"cadence\" or the name of a package, found \"cadense\""},
+	{"service that is a path", contextPath, "name: shop\nregistry: {}\ncompositions: [{name: edge, components: [store.orders], services: [./x]}]\n", "context.toa.yaml:3:68: compositions[0].services[0]: expected a shortcut or the name of a package, found \"./x\""},
+	{"retention too short", contextPath, "name: shop\nregistry: {}\ninbox: {retention: 1}\n", "context.toa.yaml:3:20: inbox.retention: expected a whole number, 600 or more, found \"1\""},
+
 	// Compositions.
 	{"no compositions", contextPath, "name: shop\nregistry: {}\ncompositions: []\n", "context.toa.yaml:3:15: compositions: expected at least one item, found an empty list\n    remove the key if there is nothing to list"},
 	{"composition with a hyphen", contextPath, "name: shop\nregistry: {}\ncompositions:\n  - {name: my-edge, components: [store.orders]}\n", "context.toa.yaml:4:12: compositions[0].name: expected 1 to 32 letters and digits, a letter first, found \"my-edge\""},
@@ -166,6 +182,12 @@ var broken = []struct{ name, file, text, want string }{
 	{"operations that are a list", manifestPath, "namespace: store\nname: orders\noperations: [get]\n", "components/store.orders/manifest.toa.yaml:3:13: operations: expected an object, found a list"},
 	{"null entity", manifestPath, "namespace: store\nname: orders\nentity:\n", "components/store.orders/manifest.toa.yaml:3:1: entity: expected an object, found null"},
 	{"one binding", manifestPath, "namespace: store\nname: orders\nbindings: amqp\n", "components/store.orders/manifest.toa.yaml:3:11: bindings: expected a list, found text"},
+	{"storage that is nearly a shortcut", manifestPath, "namespace: store\nname: orders\nentity: {storage: mongdb}\n", "components/store.orders/manifest.toa.yaml:3:19: entity.storage: expected \"mongodb\" or the name of a package, found \"mongdb\""},
+	{"binding of an operation", manifestPath, "namespace: store\nname: orders\noperations: {get: {bindings: [a b]}}\n", "components/store.orders/manifest.toa.yaml:3:31: operations.get.bindings[0]: expected a shortcut or the name of a package, found \"a b\""},
+	{"event with a space", manifestPath, "namespace: store\nname: orders\nevents: {a b: ~}\n", "components/store.orders/manifest.toa.yaml:3:10: events.\"a b\": expected a name without spaces as a key"},
+	{"source that is a list", manifestPath, "namespace: store\nname: orders\nreceivers: {a.b: {source: [x]}}\n", "components/store.orders/manifest.toa.yaml:3:27: receivers.\"a.b\".source: expected text, found a list"},
+	{"guards that are text", manifestPath, "namespace: store\nname: orders\nguards: own\n", "components/store.orders/manifest.toa.yaml:3:9: guards: expected an object or a list, found text"},
+	{"extensions that contradict", manifestPath, "namespace: store\nname: orders\nstash: 1\nextensions: {stash: 2}\n", "components/store.orders/manifest.toa.yaml:4:21: extensions.stash: expected what line 3 says, found something else\n    state it once"},
 
 	// package.json.
 	{"package.json that ends early", packagePath, "{\n  \"type\": \"module\"\n", "components/store.orders/package.json:2:19: not JSON: unexpected end of JSON input"},

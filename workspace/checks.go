@@ -3,57 +3,17 @@ package workspace
 import (
 	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-	"unicode"
+
+	"toa.io/toa/document"
 )
-
-// harmless refuses what no key has a use for and terminals act upon.
-func harmless(text string) string {
-	if strings.IndexFunc(text, func(c rune) bool { return unicode.IsControl(c) && c != '\n' && c != '\t' }) >= 0 {
-		return "text without control characters"
-	}
-	return ""
-}
-
-func filled(text string) string {
-	if strings.TrimSpace(text) == "" {
-		return "some text"
-	}
-	return ""
-}
-
-func oneWord(text string) string {
-	if text == "" || strings.IndexFunc(text, unicode.IsSpace) >= 0 {
-		return "text without spaces"
-	}
-	return ""
-}
-
-func matching(pattern *regexp.Regexp, expected string) check {
-	return func(text string) string {
-		if !pattern.MatchString(text) {
-			return expected
-		}
-		return ""
-	}
-}
-
-func oneOf(choices ...string) check {
-	return func(text string) string {
-		if !slices.Contains(choices, text) {
-			return strings.Join(choices, " or ")
-		}
-		return ""
-	}
-}
 
 // imageReference is checked lightly: what it names is known to a registry only.
 func imageReference(text string) string {
 	layout, isLayout := strings.CutPrefix(text, "oci-layout://")
 	switch {
-	case len(text) > 512 || oneWord(text) != "" || strings.HasPrefix(text, "-") || harmless(text) != "":
+	case len(text) > 512 || document.OneWord.Expects(text) != "" || strings.HasPrefix(text, "-") || !document.Harmless(text):
 		return "an image reference"
 	case isLayout && layout == "":
 		return "oci-layout:// and a directory"
@@ -86,13 +46,13 @@ func helmRegistry(text string) string {
 	return repositoryBase(strings.TrimPrefix(text, "oci://"))
 }
 
-func absoluteURI(text string) string {
+var absoluteURI = document.Check{Pattern: "^[a-zA-Z][a-zA-Z0-9+.-]*://.", Expects: func(text string) string {
 	uri, err := url.Parse(text)
 	if err != nil || uri.Scheme == "" || uri.Host == "" {
 		return "a URI such as https://registry.npmjs.org"
 	}
 	return ""
-}
+}}
 
 // relativePattern is a path or glob that stays where it starts.
 func relativePattern(text string) string {

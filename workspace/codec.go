@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"time"
+
+	"toa.io/toa/document"
 )
 
 // codec writes values one after the other, or reads them back in the same
@@ -89,9 +91,42 @@ func (c *codec) json(raw *json.RawMessage) {
 	}
 }
 
-func (c *codec) place(p *place) {
-	c.integer(&p.line)
-	c.integer(&p.column)
+func (c *codec) place(p *document.Place) {
+	c.integer(&p.Line)
+	c.integer(&p.Column)
+}
+
+// position is that in a file which is known otherwise.
+func (c *codec) position(p *Position) {
+	c.integer(&p.Line)
+	c.integer(&p.Column)
+}
+
+// value keeps a value packed.
+func (c *codec) value(v **document.Value) {
+	var text string
+	if !c.reading {
+		text = string(document.Pack(*v))
+	}
+	c.text(&text)
+	if c.reading {
+		*v = document.Packed(text).Unpack()
+		c.damaged = c.damaged || *v == nil
+	}
+}
+
+// optional visits what a pointer leads to, if anywhere.
+func optional[T any](c *codec, target **T, visit func(*codec, *T)) {
+	stated := *target != nil
+	c.flag(&stated)
+	if !stated {
+		*target = nil
+		return
+	}
+	if c.reading {
+		*target = new(T)
+	}
+	visit(c, *target)
 }
 
 func (c *codec) texts(list *[]string) { items(c, list, (*codec).text) }

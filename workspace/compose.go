@@ -4,43 +4,79 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"toa.io/toa/document"
 )
 
 // compose makes the declared compositions and one for each component that is
-// in none of them.
+// in none of them. Evicted components are in none.
 func (l *loading) compose(file *contextFile) []*Composition {
-	r := &reader{file: ContextFile}
+	r := newReader(ContextFile)
+	byID := l.byID()
+	listed := make(map[*Component]bool, len(l.found))
+	var compositions []*Composition
+	for _, d := range file.compositions {
+		members := l.members(r, d, byID)
+		for _, one := range members {
+			listed[one] = true
+		}
+		c := r.compose(d, slices.DeleteFunc(members, func(c *Component) bool { return c.Evicted }), file)
+		if len(members) == len(d.members) && len(c.Components) > 0 {
+			r.agree(c, &file.context)
+		}
+		if len(c.Components) > 0 {
+			compositions = append(compositions, c)
+		}
+	}
+	l.errors = append(l.errors, r.Errors()...)
+	return append(compositions, l.derived(listed, &file.context)...)
+}
+
+// compose is the composition of what is left of the members.
+func (r *reader) compose(d declared, members []*Component, file *contextFile) *Composition {
+	return &Composition{
+		Name: d.name, Slug: strings.ToLower(d.name), Components: members, Image: d.image,
+		Replicas: d.replicas, Resources: d.resources, Position: r.Position(d.at),
+		Services: without(d.services, file.context.Evicted.Services),
+	}
+}
+
+func without(names, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(others, name) })
+}
+
+func (l *loading) byID() map[string]*Component {
 	byID := make(map[string]*Component, len(l.found))
 	for _, c := range l.found {
 		byID[c.ID] = c
 	}
-	listed := make(map[*Component]bool, len(l.found))
-	var compositions []*Composition
-	for _, d := range file.compositions {
-		c := &Composition{
-			Name: d.name, Slug: strings.ToLower(d.name), Image: d.image,
-			Replicas: d.replicas, Position: r.position(d.at),
-		}
-		c.Components = l.members(r, d, byID)
-		for _, one := range c.Components {
-			listed[one] = true
-		}
-		if len(c.Components) == len(d.members) {
-			r.agree(c, &file.context)
-		}
-		compositions = append(compositions, c)
-	}
-	l.errors = append(l.errors, r.errors...)
-	return append(compositions, l.derived(listed, &file.context)...)
+	return byID
 }
 
-func (l *loading) members(r *reader, d declaration, byID map[string]*Component) []*Component {
+// evict marks components that run nowhere.
+func (l *loading) evict(evicted []member) {
+	if len(evicted) == 0 {
+		return
+	}
+	r := newReader(ContextFile)
+	byID := l.byID()
+	for _, m := range evicted {
+		if c := byID[m.id]; c != nil {
+			c.Evicted = true
+		} else if !l.unnamed {
+			r.Fail(m.at, l.memberFix(m.id, len(r.Errors())), "evicted.components: expected a component, found %s, which does not exist", document.Quote(m.id))
+		}
+	}
+	l.errors = append(l.errors, r.Errors()...)
+}
+
+func (l *loading) members(r *reader, d declared, byID map[string]*Component) []*Component {
 	var members []*Component
 	for _, m := range d.members {
 		if c := byID[m.id]; c != nil {
 			members = append(members, c)
 		} else if !l.unnamed { // what could not be read may be the one
-			r.fail(m.at, l.memberFix(m.id, len(r.errors)), "composition %s: expected a component, found %s, which does not exist", quote(d.name), quote(m.id))
+			r.Fail(m.at, l.memberFix(m.id, len(r.Errors())), "composition %s: expected a component, found %s, which does not exist", document.Quote(d.name), document.Quote(m.id))
 		}
 	}
 	return members
@@ -57,10 +93,7 @@ func (l *loading) memberFix(id string, mistakes int) string {
 	for i, c := range l.found {
 		ids[i] = c.ID
 	}
-	if near := nearest(id, ids); near != "" {
-		return "did you mean " + quote(near) + "?"
-	}
-	return ""
+	return document.Suggest(id, ids)
 }
 
 // agree resolves the base image of a composition: its own, else the one that
@@ -76,8 +109,8 @@ func (r *reader) agree(c *Composition, x *Context) {
 		}
 	}
 	if len(images) > 1 {
-		r.fail(place{c.Position.Line, c.Position.Column}, "state `image` of the composition",
-			"composition %s: expected members with one base image, found %s", quote(c.Name), strings.Join(stated(images), " and "))
+		r.Fail(document.Place{Line: c.Position.Line, Column: c.Position.Column}, "state `image` of the composition",
+			"composition %s: expected members with one base image, found %s", document.Quote(c.Name), strings.Join(stated(images), " and "))
 		return
 	}
 	c.Image = cmp.Or(strings.Join(images, ""), contextImage(x))
@@ -92,7 +125,7 @@ func stated(images []string) []string {
 	for i, image := range images {
 		list[i] = "none"
 		if image != "" {
-			list[i] = quote(image)
+			list[i] = document.Quote(image)
 		}
 	}
 	slices.Sort(list)
@@ -103,7 +136,7 @@ func stated(images []string) []string {
 func (l *loading) derived(listed map[*Component]bool, x *Context) []*Composition {
 	var compositions []*Composition
 	for _, c := range l.found {
-		if !listed[c] {
+		if !listed[c] && !c.Evicted {
 			compositions = append(compositions, l.derive(c, x))
 		}
 	}
@@ -117,8 +150,8 @@ func (l *loading) derive(c *Component, x *Context) *Composition {
 	if len(c.Label) > maxSlug && len(c.Label) <= maxLabel {
 		l.errors = append(l.errors, &Error{
 			Position: c.Position,
-			Msg: "component " + quote(c.ID) + ": expected a label of 40 characters at most to name a composition after it, found " +
-				quote(c.Label),
+			Msg: "component " + document.Quote(c.ID) + ": expected a label of 40 characters at most to name a composition after it, found " +
+				document.Quote(c.Label),
 			Fix: "list it in a composition of " + ContextFile + ", or shorten its name",
 		})
 	}

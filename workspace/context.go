@@ -2,9 +2,9 @@ package workspace
 
 import (
 	"path"
-	"slices"
 	"strings"
-	"time"
+
+	"toa.io/toa/document"
 )
 
 const (
@@ -26,13 +26,13 @@ const (
 type contextFile struct {
 	context      Context
 	packages     string // empty where it was reported
-	compositions []declaration
+	compositions []declared
+	evicted      []member
 	mentions     []mention
 }
 
-// context reads the root of a context after overlay.
-func (r *reader) context(root *value) *contextFile {
-	file := &contextFile{
+func newContextFile() *contextFile {
+	return &contextFile{
 		context: Context{
 			Runtime: Runtime{Version: DefaultRuntime},
 			Registry: Registry{
@@ -41,208 +41,174 @@ func (r *reader) context(root *value) *contextFile {
 				Build:     Build{Scripts: ScriptsRun},
 			},
 			Builder: Builder{Kind: "auto"},
+			Mono:    Mono{Replicas: defaultReplicas},
 		},
 		packages: defaultPackages,
 	}
-	r.object(root, r.shortcutKeys(r.contextKeys(file)))
-	r.require(root, "name", "registry")
+}
+
+// contextRequired are keys that a context must have.
+var contextRequired = []string{"name", "registry"}
+
+// context reads the root of a context after overlay.
+func (r *reader) context(root *document.Value) *contextFile {
+	file := newContextFile()
+	said := &statements{reader: r}
+	r.Object(root, r.contextKeys(file, said))
+	r.Require(root, contextRequired...)
 	r.checkRepository(root, file)
 	r.checkCompositions(file)
+	file.context.Annotations = said.sorted()
 	file.mentions = r.mentions
 	return file
 }
 
-func (r *reader) contextKeys(file *contextFile) keys {
+func (r *reader) contextKeys(file *contextFile, said *statements) document.Keys {
 	c := &file.context
-	known := r.laterKeys()
-	known["name"] = r.text(&c.Name, matching(contextName, "words of letters and digits joined by hyphens"))
-	known["version"] = r.text(&c.Version, oneWord)
-	known["description"] = r.text(&c.Description)
-	known["packages"] = func(v *value) {
-		file.packages = ""
-		r.text(&file.packages, packagesPattern)(v)
-		if file.packages != "" {
-			file.packages = path.Clean(file.packages)
+	known := r.deliveryKeys(c)
+	known["name"] = r.Text(&c.Name, document.Matching(contextName, "words of letters and digits joined by hyphens")).
+		About("name of the workspace; images and the release are named after it")
+	known["version"] = r.Text(&c.Version, document.OneWord).
+		About("version of the chart; without one there is no chart")
+	known["description"] = r.Text(&c.Description).About("what the workspace is for")
+	known["packages"] = r.packages(&file.packages).
+		About("glob of the directories of components, components/* if not stated; older releases only")
+	known["build"] = r.mention("build.command has no effect on images and releases",
+		r.Sub(document.Keys{"command": r.Text(new(string)).About("a command")})).About("accepted, without effect")
+	known["environment"] = r.mention("environment comes from the command line, stating it has no effect",
+		r.Text(new(string))).About("accepted, without effect: the command line names the environment")
+	known["runtime"] = r.runtime(&c.Runtime).About("the Toa runtime in images: a version, or an object")
+	known["registry"] = r.registry(&c.Registry).About("where images go and what they start from: host/path, or an object")
+	known["compositions"] = r.List(r.composition(file)).
+		About("components that run in one process; each component that is in none gets its own")
+	known["evicted"] = r.evicted(file).About("what is not deployed")
+	known["resources"] = r.resources(&c.Resources).About("requests and limits of units that state none; null for none at all")
+	known["mono"] = r.mono(&c.Mono).About("the unit that --mono makes of everything")
+	known["ingress"] = r.ingress(&c.Ingress).About("what leads from outside to services that state no other")
+	known["annotations"] = said.packages(packageReference).About("what is said to packages, by name or shortcut")
+	known["release"] = r.release(&c.Release).About("where and how the chart is applied")
+	known["builder"] = r.builder(&c.Builder).About("what builds images")
+	known["cache"] = r.Sub(document.Keys{
+		"shared": r.Text(&c.Cache.Shared, document.OneWord).About("where machines share what they made"),
+		"write":  r.Boolean(&c.Cache.Write).About("whether to add to it"),
+	}).About("what machines share")
+	return said.shortcutKeys(known, "annotation of ")
+}
+
+func (r *reader) packages(target *string) document.Want {
+	pattern := r.Text(target, document.Rule(packagesPattern))
+	return r.mention("packages is in older releases only, newer ones find components in components/*",
+		document.Want{Schema: pattern.Schema, Take: func(v *document.Value) {
+			*target = ""
+			pattern.Take(v)
+			if *target != "" {
+				*target = path.Clean(*target)
+			}
+		}})
+}
+
+func (r *reader) evicted(file *contextFile) document.Want {
+	components := r.List(r.Text(new(string), componentReference))
+	components = components.Then(func(v *document.Value) {
+		file.evicted = r.members(v)
+		for _, m := range file.evicted {
+			file.context.Evicted.Components = append(file.context.Evicted.Components, m.id)
 		}
-	}
-	known["runtime"] = r.runtime(&c.Runtime)
-	known["registry"] = r.registry(&c.Registry)
-	known["compositions"] = r.list(func(v *value) { r.composition(v, file) })
-	known["release"] = r.release(&c.Release)
-	known["builder"] = r.sub(keys{
-		"kind":    r.text(&c.Builder.Kind, oneOf("auto", "native", "buildkit", "docker")),
-		"address": r.text(&c.Builder.Address, oneWord),
-		"cache":   r.text(&c.Builder.Cache, filled),
 	})
-	return known
-}
-
-// laterKeys are known and wait for what acts on them.
-func (r *reader) laterKeys() keys {
-	names := r.list(r.text(new(string), filled))
-	return keys{
-		"build":       r.later("build", r.sub(keys{"command": r.text(new(string))})),
-		"environment": r.later("environment", r.text(new(string))),
-		"annotations": r.extensions(),
-		"evicted": r.later("evicted", r.sub(keys{
-			"components": r.list(r.text(new(string), componentReference)),
-			"services":   names,
-		})),
-		"resources": r.later("resources", r.resources()),
-		"mono": r.later("mono", r.sub(keys{
-			"replicas": r.integer(new(int), 1), "resources": r.resources(),
-		})),
-		"ingress": r.later("ingress", r.sub(keys{
-			"hosts": names, "class": r.text(new(string), filled), "default": r.boolean(new(bool)),
-			"annotations": r.some("an object", kindObject),
-		})),
-		"atomicity": r.later("atomicity", func(v *value) {
-			r.object(v, keys{"redis": r.textOrTexts(), "interval": r.integer(new(int), 100)})
-			r.require(v, "redis")
-		}),
-		"outbox": r.later("outbox", r.sub(keys{
-			"interval": r.integer(new(int), 100), "batch": r.integer(new(int), 1), "retention": r.integer(new(int), 0),
-		})),
-		"inbox":     r.later("inbox", r.sub(keys{"retention": r.integer(new(int), 600)})),
-		"addressed": r.later("addressed", r.sub(keys{"timeout": r.integer(new(int), 0)})),
-		"events": r.later("events", r.list(r.text(new(string),
-			matching(eventName, "namespace.component.event")))),
-		"cache": r.later("cache", r.some("an object", kindObject)),
+	keys := r.Sub(document.Keys{
+		"components": components.About("components that run nowhere; what others know of them stays"),
+		"services":   r.references(&file.context.Evicted.Services, packageReference).About("packages whose services are not deployed"),
+	})
+	return document.Want{
+		Take: func(v *document.Value) {
+			if v.Kind == document.Object && len(v.Fields) == 0 {
+				r.Fail(v.At, "remove the key if nothing is evicted", "evicted: expected components or services, found neither")
+			}
+			keys.Take(v)
+		},
+		Schema: func() *document.Schema {
+			schema := keys.Schema()
+			schema.MinProperties = 1
+			return schema
+		},
 	}
 }
 
-// textOrTexts checks a value that may be stated alone or as a list. What it
-// says is never shown: it may be a secret.
-func (r *reader) textOrTexts() want {
-	return func(v *value) {
-		if v.kind == kindList {
-			r.list(r.some("text", kindText))(v)
-			return
-		}
-		r.some("text or a list", kindText)(v)
-	}
+func (r *reader) mono(target *Mono) document.Want {
+	return r.Sub(document.Keys{
+		"replicas":  r.Integer(&target.Replicas, 1).About("how many pods run, 2 if not stated"),
+		"resources": r.resources(&target.Resources).About("requests and limits; null for none at all"),
+	})
 }
 
-func (r *reader) runtime(target *Runtime) want {
-	version := r.text(&target.Version, matching(imageTag, "a version"))
-	simple := func(v *value) {
-		if v.kind == kindText && v.text == "." {
-			return // the default
+func (r *reader) ingress(target **Ingress) document.Want {
+	return document.Optional(target, func(x *Ingress) document.Want {
+		return r.Sub(document.Keys{
+			"hosts":   r.Texts(&x.Hosts, document.OneWord).About("names under which services are reached"),
+			"class":   r.Text(&x.Class, document.OneWord).About("class of the ingress"),
+			"default": document.Optional(&x.Default, r.Boolean).About("whether requests to other hosts are answered too"),
+			"annotations": r.Each(func(key string) document.Want {
+				var text string
+				return r.Text(&text).Then(func(*document.Value) {
+					if x.Annotations == nil {
+						x.Annotations = map[string]string{}
+					}
+					x.Annotations[key] = text
+				})
+			}).About("annotations of the ingress"),
+		})
+	})
+}
+
+func (r *reader) builder(target *Builder) document.Want {
+	return r.Sub(document.Keys{
+		"kind":    r.Text(&target.Kind, document.OneOf("auto", "native", "buildkit", "docker")).About("auto if not stated"),
+		"address": r.Text(&target.Address, document.OneWord).About("where BuildKit listens"),
+		"cache":   r.Text(&target.Cache, document.Filled).About("where the engine keeps its cache"),
+	})
+}
+
+func (r *reader) runtime(target *Runtime) document.Want {
+	version := r.Text(&target.Version, document.Matching(imageTag, "a version"))
+	simple := document.Want{Schema: version.Schema, Take: func(v *document.Value) {
+		switch {
+		case v.Kind == document.Text && v.Text == ".": // the default
+		case v.Kind == document.List || v.Kind == document.Null:
+			r.Expected(v, "", "a version or an object")
+		default:
+			version.Take(v)
 		}
-		if v.kind == kindList || v.kind == kindNull {
-			r.expected(v, "", "a version or an object")
-			return
-		}
-		version(v)
-	}
-	return r.either(simple, keys{
-		"version": simple, "registry": r.uri(&target.Registry), "proxy": r.uri(&target.Proxy),
+	}}
+	return r.Either(simple, document.Keys{
+		"version":  simple.About("version of the runtime"),
+		"registry": r.uri(&target.Registry).About("npm registry"),
+		"proxy":    r.uri(&target.Proxy).About("npm proxy"),
 	})
 }
 
 // uri reads a URI that gets into images: it must not carry a password.
-func (r *reader) uri(target *string) want {
-	text := r.text(target, absoluteURI)
-	return func(v *value) {
-		if v.kind == kindText && strings.Contains(v.text, "@") {
-			r.fail(v.at, "leave user and password to npm's own configuration", "%s: expected a URI without user and password", r.where())
+func (r *reader) uri(target *string) document.Want {
+	text := r.Text(target, absoluteURI)
+	return document.Want{Schema: text.Schema, Take: func(v *document.Value) {
+		if v.Kind == document.Text && strings.Contains(v.Text, "@") {
+			r.Fail(v.At, "leave user and password to npm's own configuration", "%s: expected a URI without user and password", r.Where())
 			return
 		}
-		text(v)
-	}
+		text.Take(v)
+	}}
 }
 
-func (r *reader) registry(target *Registry) want {
-	base := func(v *value) {
-		if v.kind == kindList || v.kind == kindNull {
-			r.expected(v, "", "text or an object")
-			return
-		}
-		r.text(&target.Base, repositoryBase)(v)
-		target.Base = strings.TrimRight(target.Base, "/")
-	}
-	return r.either(base, keys{
-		"base":        base,
-		"platforms":   r.platforms(&target.Platforms),
-		"credentials": r.text(&target.Credentials, matching(dnsSubdomain, "the name of a secret")),
-		"services":    r.later("registry.services", r.text(&target.Services, oneOf("build", "published"))),
-		"build": r.sub(keys{
-			"image":     r.text(&target.Build.Image, imageReference),
-			"run":       r.lines(&target.Build.Run),
-			"arguments": r.texts(&target.Build.Arguments, matching(variableName, "the name of a variable")),
-			"scripts":   r.text(&target.Build.Scripts, oneOf(ScriptsRun, ScriptsIgnore)),
-		}),
+func (r *reader) release(target *Release) document.Want {
+	registry := r.Text(&target.Registry, document.Rule(helmRegistry)).Then(func(*document.Value) {
+		target.Registry = strings.TrimRight(strings.TrimPrefix(target.Registry, "oci://"), "/")
 	})
-}
-
-func (r *reader) platforms(target *[]string) want {
-	return func(v *value) {
-		*target = nil
-		if v.kind == kindNull {
-			return
-		}
-		r.texts(target, matching(platformName, "os/arch or os/arch/variant"))(v)
-		slices.Sort(*target)
-	}
-}
-
-// lines reads a text of lines, without blank ones.
-func (r *reader) lines(target *[]string) want {
-	return func(v *value) {
-		var text string
-		r.text(&text)(v)
-		for line := range strings.Lines(text) {
-			if line = strings.TrimSpace(line); line != "" {
-				*target = append(*target, line)
-			}
-		}
-	}
-}
-
-func (r *reader) release(target *Release) want {
-	registry := r.text(&target.Registry, helmRegistry)
-	return r.sub(keys{
-		"namespace": r.text(&target.Namespace, matching(dnsLabel, "the name of a namespace")),
-		"context":   r.text(&target.Context, filled),
-		"wait":      r.boolean(&target.Wait),
-		"timeout":   r.duration(&target.Timeout),
-		"atomic":    r.boolean(&target.Atomic),
-		"history":   r.integer(&target.History, 1),
-		"registry": func(v *value) {
-			registry(v)
-			target.Registry = strings.TrimRight(strings.TrimPrefix(target.Registry, "oci://"), "/")
-		},
+	return r.Sub(document.Keys{
+		"namespace": r.Text(&target.Namespace, document.Matching(dnsLabel, "the name of a namespace")).About("Kubernetes namespace"),
+		"context":   r.Text(&target.Context, document.Filled).About("kubeconfig context; only a named cluster is released to"),
+		"wait":      r.Boolean(&target.Wait).About("whether to wait until pods are ready"),
+		"timeout":   r.Duration(&target.Timeout).About("how long to wait, such as 10m"),
+		"atomic":    r.Boolean(&target.Atomic).About("whether a failed release is undone"),
+		"history":   r.Integer(&target.History, 1).About("how many revisions are kept"),
+		"registry":  registry.About("OCI registry of charts"),
 	})
-}
-
-func (r *reader) duration(target *time.Duration) want {
-	const expected = "a duration such as 90s or 10m"
-	return func(v *value) {
-		if v.kind != kindText {
-			r.expected(v, "", expected)
-			return
-		}
-		d, err := time.ParseDuration(v.text)
-		if err != nil || d <= 0 {
-			r.fail(v.at, "", "%s: expected %s, found %s", r.where(), expected, quote(v.text))
-			return
-		}
-		*target = d
-	}
-}
-
-// checkRepository makes sure that images can be named after the context.
-func (r *reader) checkRepository(root *value, file *contextFile) {
-	name := root.find("name")
-	if file.context.Name == "" || name == nil {
-		return
-	}
-	lower := strings.ToLower(file.context.Name)
-	if !pathComponent.MatchString(lower) {
-		r.fail(name.value.at, "", "name: expected single or double underscores only, found %s, which no registry takes", quote(file.context.Name))
-	}
-	longest := len(file.context.Registry.Base) + len(lower) + len("//"+deploymentPrefix) + maxSlug
-	if longest > maxRepository {
-		r.fail(name.value.at, "shorten name or registry.base", "name: expected repositories of %d characters at most, found %d", maxRepository, longest)
-	}
 }

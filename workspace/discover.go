@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"toa.io/toa/document"
 )
 
 // discovery finds the directories that match a glob, each level of it with one
@@ -67,7 +69,7 @@ func (d *discovery) isDirectory(dir string, entry fs.DirEntry) bool {
 	if !entry.IsDir() && entry.Type()&fs.ModeSymlink == 0 {
 		return false
 	}
-	if !utf8.ValidString(below) || harmless(below) != "" {
+	if !utf8.ValidString(below) || !document.Harmless(below) {
 		d.errors = append(d.errors, &Error{
 			Position: Position{File: below},
 			Msg:      "the directory's name is not printable text, expected letters and digits",
@@ -87,16 +89,16 @@ func (d *discovery) isDirectory(dir string, entry fs.DirEntry) bool {
 }
 
 func (d *discovery) fail(at string, err error) {
-	r := &reader{file: at}
+	r := newReader(at)
 	r.unreachable(err, "the link leads nowhere, expected a directory")
-	d.errors = append(d.errors, r.errors...)
+	d.errors = append(d.errors, r.Errors()...)
 }
 
 // noComponents is what to say when a glob matches nothing.
 func noComponents(pattern string) *Error {
 	return &Error{
 		Position: Position{File: ContextFile},
-		Msg:      "expected at least one component, found no directory that matches " + quote(pattern),
+		Msg:      "expected at least one component, found no directory that matches " + document.Quote(pattern),
 		Fix:      "make a directory there that holds a " + ManifestFile,
 	}
 }

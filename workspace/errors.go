@@ -1,63 +1,15 @@
 package workspace
 
-import (
-	"cmp"
-	"fmt"
-	"slices"
-	"strings"
+import "toa.io/toa/document"
+
+// What is wrong with a workspace is wrong with its documents.
+type (
+	// Error is one mistake in a file.
+	Error = document.Error
+	// Errors are all mistakes of a workspace, by file and line.
+	Errors = document.Errors
+	// Position is a place in a file.
+	Position = document.Position
+	// Notice is something that a person should know.
+	Notice = document.Notice
 )
-
-// Position is a place in a file. Lines and columns count from 1; zero means
-// the file as a whole.
-type Position struct {
-	File   string // as below the workspace root, slashes
-	Line   int
-	Column int
-}
-
-func (p Position) String() string {
-	if p.Line == 0 {
-		return printable(p.File)
-	}
-	return fmt.Sprintf("%s:%d:%d", printable(p.File), p.Line, p.Column)
-}
-
-// Error is one mistake in a file.
-type Error struct {
-	Position
-	// Msg says what is wrong and what was expected.
-	Msg string
-	// Fix says how to mend it, or is empty.
-	Fix string
-}
-
-func (e *Error) Error() string { return e.Position.String() + ": " + e.Msg }
-
-// Hint is how to mend it.
-func (e *Error) Hint() string { return e.Fix }
-
-// Errors are all mistakes of a workspace, by file and line.
-type Errors struct {
-	List []*Error
-	// Notices are what was read besides.
-	Notices []Notice
-}
-
-func (e *Errors) Error() string {
-	lines := make([]string, len(e.List))
-	for i, one := range e.List {
-		lines[i] = one.Error()
-		if one.Fix != "" {
-			lines[i] += "\n    " + one.Fix
-		}
-	}
-	return strings.Join(lines, "\n")
-}
-
-func (e *Errors) sort() {
-	slices.SortStableFunc(e.List, func(a, b *Error) int { return comparePositions(a.Position, b.Position) })
-}
-
-func comparePositions(a, b Position) int {
-	return cmp.Or(strings.Compare(a.File, b.File), a.Line-b.Line, a.Column-b.Column)
-}

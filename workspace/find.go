@@ -6,13 +6,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"toa.io/toa/document"
 )
 
 // NotFoundError says that no directory from Start upwards holds a context.
 type NotFoundError struct{ Start string }
 
 func (e *NotFoundError) Error() string {
-	return fmt.Sprintf("no %s in %s or above", ContextFile, printable(e.Start))
+	return fmt.Sprintf("no %s in %s or above", ContextFile, document.Printable(e.Start))
 }
 
 // Hint is how to mend it.

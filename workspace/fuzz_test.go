@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unicode"
 
+	"toa.io/toa/document"
 	"toa.io/toa/workspace"
 )
 
@@ -138,4 +139,35 @@ func FuzzMemo(f *testing.F) {
 func sharedFiles(pattern string) []string {
 	paths, _ := filepath.Glob(filepath.Join(shared, pattern))
 	return paths
+}
+
+// Whatever tree an annotation is, no key of an environment is left in it.
+func FuzzOverlay(f *testing.F) {
+	f.Add("{a@x: 1, a: 2, '@p/q@x': [{b@x@y: ~}]}", "x:y")
+	f.Add("[{a@x: {a@y: 1}}]", "y")
+	f.Add("{a@: 1}", "")
+	f.Add("{<<: {a@x: 1}, a: &z [b@x], c: *z}", "x")
+	f.Fuzz(func(t *testing.T, tree, environment string) {
+		w, err := workspace.Load(files(contextPath, "name: shop\nregistry: {}\nstash: "+tree), environment, nil)
+		assertAnswer(t, w, err)
+		if err != nil {
+			return
+		}
+		for _, annotation := range w.Context.Annotations {
+			assertNoVariants(t, annotation.Value)
+		}
+	})
+}
+
+func assertNoVariants(t *testing.T, v *document.Value) {
+	t.Helper()
+	for _, item := range v.Items {
+		assertNoVariants(t, item)
+	}
+	for _, field := range v.Fields {
+		if strings.LastIndexByte(field.Key, '@') > 0 && field.Key[0] != '@' {
+			t.Errorf("key %q is left", field.Key)
+		}
+		assertNoVariants(t, field.Value)
+	}
 }

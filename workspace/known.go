@@ -1,15 +1,36 @@
 package workspace
 
-import "strings"
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"toa.io/toa/document"
+)
+
+// Standard packages that components use without saying so.
+const (
+	packageAMQP      = "@toa.io/bindings.amqp"
+	packageNode      = "@toa.io/bridges.node"
+	packageMongoDB   = "@toa.io/storages.mongodb"
+	packageNull      = "@toa.io/storages.null"
+	packagePrototype = "@toa.io/prototype"
+)
+
+// predefined are extensions of every component.
+var predefined = []string{
+	"@toa.io/extensions.fetch", "@toa.io/extensions.introspection", "@toa.io/extensions.telemetry",
+}
 
 // shortcuts are short names of the standard packages; the last ones are those
 // that older workspaces use.
 var shortcuts = map[string]string{
-	"amqp":          "@toa.io/bindings.amqp",
+	"amqp":          packageAMQP,
 	"http":          "@toa.io/bindings.http",
-	"node":          "@toa.io/bridges.node",
+	"node":          packageNode,
 	"bash":          "@toa.io/bridges.bash",
-	"mongodb":       "@toa.io/storages.mongodb",
+	"mongodb":       packageMongoDB,
 	"exposition":    "@toa.io/extensions.exposition",
 	"realtime":      "@toa.io/extensions.exposition#realtime",
 	"configuration": "@toa.io/extensions.configuration",
@@ -23,51 +44,75 @@ var shortcuts = map[string]string{
 	"convergence":   "@toa.io/extensions.convergence",
 	"fetch":         "@toa.io/extensions.fetch",
 	"sql":           "@toa.io/storages.sql",
-	"queues":        "@toa.io/extensions.queues",
+	"queues":        "@toa.io/storages.queues",
 	"origins":       "@toa.io/extensions.origins",
 }
 
-var packageShortcuts = func() map[string]string {
-	names := make(map[string]string, len(shortcuts))
-	for name, reference := range shortcuts {
-		names[reference] = name
-	}
-	return names
-}()
+// removed says what newer releases have in place of packages that they lack.
+var removed = map[string]string{
+	"@toa.io/storages.sql":        "sql is in older releases only, newer ones store in mongodb",
+	"@toa.io/storages.queues":     "queues is in older releases only, newer ones have events over amqp",
+	"@toa.io/extensions.realtime": "extensions.realtime is in older releases only, newer ones have realtime, a part of exposition",
+	"@toa.io/extensions.origins":  "origins is in older releases only, newer ones have fetch",
+}
 
-// shortName is the name under which a package's key is reported: its shortcut
-// where it has one, however the key was written.
-func shortName(key string) string {
-	if name, known := packageShortcuts[key]; known {
+var shortNames = slices.Sorted(maps.Keys(shortcuts))
+
+// Resolve is the package that a shortcut stands for, or the reference itself.
+func Resolve(reference string) string {
+	if name, known := shortcuts[reference]; known {
 		return name
 	}
-	if strings.HasPrefix(key, "@") || plainKey(key) {
-		return printable(key)
+	return reference
+}
+
+var packagePattern = regexp.MustCompile(`^(?:@[a-z0-9~-][a-z0-9._~-]*/)?[a-zA-Z0-9~-][a-zA-Z0-9._~-]*(?:#[a-zA-Z0-9._-]+)?$`)
+
+// packageReference is a shortcut or the name of a package. A bare word that is
+// nearly a shortcut is none of either.
+var packageReference = document.Check{Pattern: packagePattern.String(), Expects: func(text string) string {
+	if _, known := shortcuts[text]; known {
+		return ""
 	}
-	return quote(key)
-}
-
-// shortcutKeys adds the shortcuts to the keys of an object: all of them wait
-// for extensions.
-func (r *reader) shortcutKeys(known keys) keys {
-	for name := range shortcuts {
-		known[name] = r.later(name, anything)
+	if !packagePattern.MatchString(text) {
+		return "a shortcut or the name of a package"
 	}
-	return known
+	if near := document.Nearest(text, shortNames); near != "" {
+		return document.Quote(near) + " or the name of a package"
+	}
+	return ""
+}}
+
+// localReference may be a path that starts at the component as well.
+var localReference = document.Check{Pattern: `^\.\.?/|` + packagePattern.String(), Expects: func(text string) string {
+	if isPath(text) {
+		return ""
+	}
+	return packageReference.Expects(text)
+}}
+
+func isPath(reference string) bool {
+	return strings.HasPrefix(reference, "./") || strings.HasPrefix(reference, "../")
 }
 
-// extensions reads a map of packages to their declarations.
-func (r *reader) extensions() want {
-	return r.each(func(key string) want { return r.later(shortName(key), anything) })
-}
-
-// resources are known by their shape only.
-func (r *reader) resources() want {
-	pair := func(v *value) {
-		r.list(r.text(new(string), filled))(v)
-		if v.kind == kindList && len(v.items) != 2 && len(v.items) != 0 {
-			r.expected(v, "state both: [request, limit]", "a list of two, a request and a limit")
+// reference reads one and resolves it.
+func (r *reader) reference(target *string, check document.Check) document.Want {
+	var text string
+	return r.Text(&text, check).Then(func(*document.Value) {
+		if text != "" {
+			*target = Resolve(text)
 		}
-	}
-	return r.nullable(r.sub(keys{"cpu": pair, "memory": pair}))
+	})
+}
+
+// references reads a list of them.
+func (r *reader) references(target *[]string, check document.Check) document.Want {
+	var names []string
+	return r.Texts(&names, check).Then(func(*document.Value) {
+		for _, name := range names {
+			if name = Resolve(name); !slices.Contains(*target, name) {
+				*target = append(*target, name)
+			}
+		}
+	})
 }

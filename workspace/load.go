@@ -4,10 +4,11 @@ import (
 	"io/fs"
 	"maps"
 	"path"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
+
+	"toa.io/toa/document"
 )
 
 // Load reads the workspace at the root of fsys as it is in an environment: a
@@ -21,6 +22,7 @@ func Load(fsys fs.FS, environment string, memo Memo) (*Workspace, error) {
 	}
 	read := l.manifests(l.discover(file.packages))
 	l.components(read, file.context.Registry.Build.Scripts)
+	l.evict(file.evicted)
 	compositions := l.compose(file)
 	if len(l.errors) > 0 {
 		return nil, l.failure()
@@ -63,14 +65,14 @@ func (l *loading) mention(file string, mentions []mention) {
 
 func (l *loading) failure() error {
 	failure := &Errors{List: l.errors, Notices: notices(l.mentioned)}
-	failure.sort()
+	failure.Sort()
 	return failure
 }
 
 // context reads the context; nil means that there is nothing to go on with.
 func (l *loading) context() *contextFile {
-	r := &reader{file: ContextFile}
-	defer func() { l.errors = append(l.errors, r.errors...) }()
+	r := newReader(ContextFile)
+	defer func() { l.errors = append(l.errors, r.Errors()...) }()
 	file := &contextFile{}
 	schema := contextSchema + "@" + l.environment
 	if l.recall(ContextFile, schema, file.visit) {
@@ -83,13 +85,13 @@ func (l *loading) context() *contextFile {
 		r.unreachable(err, "expected a context here, found no such file")
 		return nil
 	}
-	root := r.parse(data)
+	root := r.Parse(data)
 	if root == nil {
 		return nil
 	}
 	file = r.context(r.overlay(root, names))
 	l.mention(ContextFile, file.mentions)
-	if len(r.errors) == 0 {
+	if len(r.Errors()) == 0 {
 		l.keep(ContextFile, schema, data, file.visit)
 	}
 	return file
@@ -126,27 +128,35 @@ func (l *loading) manifests(dirs []string) []outcome {
 	l.errors = append(l.errors, above.errors...)
 
 	read := make([]outcome, len(dirs))
-	readers := min(4, runtime.GOMAXPROCS(0))
-	size := (len(dirs) + readers - 1) / readers
+	inParallel(len(dirs), func(i int) {
+		read[i] = l.source.component(dirs[i], above.known[path.Dir(dirs[i])])
+	})
+	return read
+}
+
+// inParallel visits n things side by side, for waiting for a disk is most of
+// what visit does.
+func inParallel(n int, visit func(i int)) {
+	const readers = 4
+	size := (n + readers - 1) / readers
 	var group sync.WaitGroup
-	for start := 0; start < len(dirs); start += size {
+	for start := 0; start < n; start += size {
 		group.Go(func() {
-			for i := start; i < min(start+size, len(dirs)); i++ {
-				read[i] = l.source.component(dirs[i], above.known[path.Dir(dirs[i])])
+			for i := start; i < min(start+size, n); i++ {
+				visit(i)
 			}
 		})
 	}
 	group.Wait()
-	return read
 }
 
 // component reads a directory's manifest and package.json.
 func (s *source) component(dir, module string) outcome {
-	r := &reader{file: path.Join(dir, ManifestFile)}
+	r := newReader(path.Join(dir, ManifestFile))
 	file := s.manifest(dir, r)
-	npm := &reader{file: path.Join(dir, packageName)}
+	npm := newReader(path.Join(dir, packageName))
 	facts := s.npm(npm)
-	out := outcome{errors: append(r.errors, npm.errors...)}
+	out := outcome{errors: append(r.Errors(), npm.Errors()...)}
 	if file == nil {
 		return out
 	}
@@ -164,23 +174,24 @@ func (s *source) component(dir, module string) outcome {
 
 func (s *source) manifest(dir string, r *reader) *manifestFile {
 	file := &manifestFile{}
-	if s.recall(r.file, manifestSchema, file.visit) {
-		file.component.Dir, file.component.Position.File = dir, r.file
+	if s.recall(r.File(), manifestSchema, file.visit) {
+		file.component.settle(dir, r.File())
 		return file
 	}
-	data, err := s.content(r.file, maxManifest)
+	data, err := s.content(r.File(), maxManifest)
 	if err != nil {
 		r.unreachable(err, "expected a manifest here, for the directory matches `packages` of "+ContextFile+", found no such file")
 		return nil
 	}
-	root := r.parse(data)
+	root := r.Parse(data)
 	if root == nil {
 		return nil
 	}
 	file = r.manifest(dir, root)
-	if len(r.errors) == 0 {
-		s.keep(r.file, manifestSchema, data, file.visit)
+	if len(r.Errors()) == 0 {
+		s.keep(r.File(), manifestSchema, data, file.visit)
 	}
+	file.component.settle(dir, r.File())
 	return file
 }
 
@@ -203,10 +214,10 @@ func (l *loading) components(read []outcome, scripts string) {
 		}
 		switch {
 		case ids[c.ID] != nil:
-			l.twin(c, ids[c.ID], "component "+quote(c.ID))
+			l.twin(c, ids[c.ID], "component "+document.Quote(c.ID))
 			continue
 		case labels[c.Label] != nil:
-			l.twin(c, labels[c.Label], "component "+quote(c.ID)+" (in lower case)")
+			l.twin(c, labels[c.Label], "component "+document.Quote(c.ID)+" (in lower case)")
 		}
 		ids[c.ID], labels[c.Label] = c, c
 		l.found = append(l.found, c)
@@ -217,21 +228,21 @@ func (l *loading) components(read []outcome, scripts string) {
 func (l *loading) twin(c, first *Component, what string) {
 	l.errors = append(l.errors, &Error{
 		Position: c.Position,
-		Msg:      what + ": expected a name of its own, " + printable(first.Position.File) + " has it already",
+		Msg:      what + ": expected a name of its own, " + document.Printable(first.Position.File) + " has it already",
 		Fix:      "rename one of them",
 	})
 }
 
-// notices says once for each kind of key where it stands.
+// notices says everything once, with all places.
 func notices(all []mentioned) []Notice {
-	byKind := make(map[string][]Position)
+	byText := make(map[string][]Position)
 	for _, m := range all {
-		byKind[m.kind] = append(byKind[m.kind], Position{File: m.file, Line: m.at.line, Column: m.at.column})
+		byText[m.text] = append(byText[m.text], Position{File: m.file, Line: m.at.Line, Column: m.at.Column})
 	}
-	list := make([]Notice, 0, len(byKind))
-	for _, kind := range slices.Sorted(maps.Keys(byKind)) {
-		slices.SortFunc(byKind[kind], comparePositions)
-		list = append(list, Notice{Text: "not acted on yet: " + kind, Positions: byKind[kind]})
+	list := make([]Notice, 0, len(byText))
+	for _, text := range slices.Sorted(maps.Keys(byText)) {
+		slices.SortFunc(byText[text], Position.Compare)
+		list = append(list, Notice{Text: text, Positions: byText[text]})
 	}
 	return list
 }

@@ -13,6 +13,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"toa.io/toa/document"
 	"toa.io/toa/workspace"
 )
 
@@ -41,6 +42,34 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// packed is what is kept of a YAML value that stands at a place.
+func packed(text string, line, column int) document.Packed {
+	if text == "~" && line == 0 {
+		return document.Pack(&document.Value{Kind: document.Null})
+	}
+	return document.Pack(parsed(text, line, column))
+}
+
+// parsed is a YAML value that stands at a place; it has one line.
+func parsed(text string, line, column int) *document.Value {
+	const key = "x: "
+	r := document.NewReader("x")
+	root := r.Parse([]byte(strings.Repeat("\n", line-1) + key + text + "\n"))
+	return moved(root.Fields[0].Value, column-len(key)-1)
+}
+
+func moved(v *document.Value, columns int) *document.Value {
+	v.At.Column += columns
+	for _, item := range v.Items {
+		moved(item, columns)
+	}
+	for i := range v.Fields {
+		v.Fields[i].At.Column += columns
+		moved(v.Fields[i].Value, columns)
+	}
+	return v
+}
+
 func TestDefaults(t *testing.T) {
 	w := load(t, files(), "")
 	want := workspace.Context{
@@ -52,6 +81,7 @@ func TestDefaults(t *testing.T) {
 			Build:     workspace.Build{Scripts: workspace.ScriptsRun},
 		},
 		Builder: workspace.Builder{Kind: "auto"},
+		Mono:    workspace.Mono{Replicas: 2},
 	}
 	if !reflect.DeepEqual(w.Context, want) {
 		t.Errorf("Context = %+v, want %+v", w.Context, want)
@@ -60,7 +90,13 @@ func TestDefaults(t *testing.T) {
 		ID: "store.orders", Namespace: "store", Name: "orders", Label: "store-orders",
 		Dir: "components/store.orders", Build: workspace.Build{Scripts: workspace.ScriptsRun},
 		Module: "commonjs", Contract: []byte("{}"),
+		Bindings: []string{"@toa.io/bindings.amqp"}, Uses: []string{"@toa.io/bindings.amqp"}, Bridge: "@toa.io/bridges.node",
 		Position: workspace.Position{File: manifestPath, Line: 2, Column: 7},
+	}
+	for _, name := range []string{"fetch", "introspection", "telemetry"} {
+		component.Extensions = append(component.Extensions, workspace.Declaration{
+			Package: "@toa.io/extensions." + name, Position: component.Position, Value: packed("~", 0, 0),
+		})
 	}
 	if !reflect.DeepEqual(w.Components, []*workspace.Component{component}) {
 		t.Errorf("Components = %+v, want %+v", w.Components[0], component)
@@ -99,10 +135,13 @@ registry:
     scripts: ignore
 compositions:
   - name: Edge
-    components: [store.orders, echo]
+    components: [gone, store.orders, echo]
     image: oci-layout://base
     replicas: 3
+    services: [exposition, '@acme/service', cadence]
+    resources: {cpu: [100m, 1], memory: [64Mi, 1Gi]}
   - {name: rest, components: [default.echo]}
+  - {name: empty, components: [gone]}
 release:
   namespace: shop
   context: production
@@ -112,6 +151,18 @@ release:
   history: 5
   registry: oci://charts.example.com/shop/
 builder: {kind: buildkit, address: "tcp://builder:1234", cache: "type=gha"}
+cache: {shared: registry.example.com/cache, write: true}
+evicted: {components: [gone], services: [cadence]}
+resources: ~
+mono: {replicas: 5, resources: {cpu: [1, 2]}}
+ingress: {hosts: [a.example.com, b.example.com], class: alb, annotations: {a/b: '1', c: 2}, default: false}
+atomicity: {redis: [redis://a, redis://b, redis://c], interval: 100}
+outbox: {interval: 200, batch: 10, retention: 0}
+inbox: {retention: 600}
+addressed: {timeout: 1000}
+events: [store.orders.created, echo.done]
+mongodb: {a: mongodb://a}
+annotations: {'@toa.io/storages.mongodb': {b: [mongodb://b]}, '@acme/x#y': ~, stash: 1}
 `
 
 const completeManifest = `
@@ -127,11 +178,13 @@ build:
 entity: {storage: ~, schema: {total*: 1.50, code: 010, big: 1e6, hex: 0x1F, half: .5, "on": on, html: <b>}}
 bindings: ['@toa.io/bindings.amqp']
 bridge: bash
-prototype: ~
-operations: {get: {query: true}}
-events: {created: ~}
-receivers: {a.b.created: get}
+prototype: ../base
+operations: {get: {query: true, bindings: [http]}}
+events: {created: {binding: ./carrier}}
+receivers: {b.created: get, a.b.made: {source: legacy, operation: get}}
 guards: [one]
+stash: ~
+extensions: {telemetry: {logs: 1}}
 `
 
 func completeFiles() fstest.MapFS {
@@ -142,11 +195,16 @@ func completeFiles() fstest.MapFS {
 		"parts/store.orders/package.json":      {Data: []byte(`{"dependencies": {"left-pad": "1"}}`)},
 		"parts/store.orders/package-lock.json": {Data: []byte(`{}`)},
 		"parts/echo/manifest.toa.yaml":         {Data: []byte("bridge: node\nstate: ~\n")},
+		"parts/gone/manifest.toa.yaml":         {Data: []byte("version: 1\n")},
 	}
 }
 
 func TestComplete(t *testing.T) {
 	w := load(t, completeFiles(), "")
+	one := func(n int) *int { return &n }
+	no := false
+	mongodb := parsed("{a: mongodb://a}", 48, 10)
+	mongodb.Fields = append(mongodb.Fields, parsed("{b: [mongodb://b]}", 49, 43).Fields...)
 	want := workspace.Context{
 		Name: "Shop-One", Version: "1.10", Description: "Sells things: many",
 		Runtime: workspace.Runtime{Version: "1.0.0-alpha.300", Registry: "https://npm.example.com", Proxy: "http://proxy:3128"},
@@ -164,9 +222,30 @@ func TestComplete(t *testing.T) {
 			Atomic: true, History: 5, Registry: "charts.example.com/shop",
 		},
 		Builder: workspace.Builder{Kind: "buildkit", Address: "tcp://builder:1234", Cache: "type=gha"},
+		Cache:   workspace.Cache{Shared: "registry.example.com/cache", Write: true},
+		Annotations: []workspace.Annotation{
+			{Package: "@acme/x#y", Value: parsed("~", 49, 76), Position: workspace.Position{File: contextPath, Line: 49, Column: 63}},
+			{Package: "@toa.io/extensions.stash", Value: parsed("1", 49, 86), Position: workspace.Position{File: contextPath, Line: 49, Column: 79}},
+			{Package: "@toa.io/storages.mongodb", Value: mongodb, Position: workspace.Position{File: contextPath, Line: 48, Column: 1}},
+		},
+		Resources: &workspace.Resources{None: true},
+		Mono:      workspace.Mono{Replicas: 5, Resources: &workspace.Resources{CPU: &[2]string{"1", "2"}}},
+		Ingress: &workspace.Ingress{
+			Hosts: []string{"a.example.com", "b.example.com"}, Class: "alb",
+			Annotations: map[string]string{"a/b": "1", "c": "2"}, Default: &no,
+		},
+		Evicted:   workspace.Evicted{Components: []string{"default.gone"}, Services: []string{"@toa.io/extensions.cadence"}},
+		Atomicity: &workspace.Atomicity{Redis: []string{"redis://a", "redis://b", "redis://c"}, Interval: one(100)},
+		Outbox:    workspace.Outbox{Interval: one(200), Batch: one(10), Retention: one(0)},
+		Inbox:     workspace.Inbox{Retention: one(600)},
+		Addressed: workspace.Addressed{Timeout: one(1000)},
+		Events:    []string{"store.orders.created", "default.echo.done"},
 	}
 	if !reflect.DeepEqual(w.Context, want) {
 		t.Errorf("Context = %+v\nwant %+v", w.Context, want)
+	}
+	at := func(line, column int) workspace.Position {
+		return workspace.Position{File: "parts/store.orders/manifest.toa.yaml", Line: line, Column: column}
 	}
 	orders := workspace.Component{
 		ID: "store.orders", Namespace: "store", Name: "orders", Label: "store-orders", Dir: "parts/store.orders",
@@ -174,19 +253,35 @@ func TestComplete(t *testing.T) {
 		Build:  workspace.Build{Image: "node:24-alpine", Run: []string{"make", "make install"}, Scripts: workspace.ScriptsRun},
 		Module: "module", HasPackage: true, HasDependencies: true, Lock: "package-lock.json",
 		Contract: []byte(`{"entity":{"storage":null,"schema":{"total*":1.50,"code":"010","big":1e6,"hex":31,"half":0.5,"on":"on","html":"<b>"}},` +
-			`"bindings":["@toa.io/bindings.amqp"],"bridge":"bash","prototype":null,"operations":{"get":{"query":true}},` +
-			`"events":{"created":null},"receivers":{"a.b.created":"get"},"guards":["one"]}`),
+			`"bindings":["@toa.io/bindings.amqp"],"bridge":"bash","prototype":"../base","operations":{"get":{"query":true,"bindings":["http"]}},` +
+			`"events":{"created":{"binding":"./carrier"}},"receivers":{"b.created":"get","a.b.made":{"source":"legacy","operation":"get"}},"guards":["one"]}`),
+		HasEntity: true, Storage: "@toa.io/storages.null", Bridge: "@toa.io/bridges.bash", Prototype: "./parts/base",
+		Bindings:   []string{"@toa.io/bindings.amqp"},
+		Uses:       []string{"./parts/store.orders/carrier", "@toa.io/bindings.amqp", "@toa.io/bindings.http"},
+		Operations: []string{"get"}, Events: []string{"created"}, Guards: []string{"one"},
+		Receivers: []workspace.Receiver{{Event: "a.b.made", Source: "legacy"}, {Event: "default.b.created"}},
+		Extensions: []workspace.Declaration{
+			{Package: "@toa.io/extensions.fetch", Value: packed("~", 0, 0), Position: at(3, 7)},
+			{Package: "@toa.io/extensions.introspection", Value: packed("~", 0, 0), Position: at(3, 7)},
+			{Package: "@toa.io/extensions.stash", Value: packed("~", 19, 8), Position: at(19, 1)},
+			{Package: "@toa.io/extensions.telemetry", Value: packed("{logs: 1}", 20, 25), Position: at(20, 14)},
+		},
 		Position: workspace.Position{File: "parts/store.orders/manifest.toa.yaml", Line: 3, Column: 7},
 	}
-	if got := *w.Components[1]; !reflect.DeepEqual(got, orders) {
+	if got := *w.Components[2]; !reflect.DeepEqual(got, orders) {
 		t.Errorf("Component = %+v\nwant %+v\n%s", got, orders, got.Contract)
 	}
 	if got := w.Components[0]; got.ID != "default.echo" || got.Build.Scripts != workspace.ScriptsIgnore || got.HasPackage {
 		t.Errorf("Component = %+v, want default.echo that ignores scripts as the context does", got)
 	}
 	edge := workspace.Composition{
-		Name: "Edge", Slug: "edge", Components: []*workspace.Component{w.Components[1], w.Components[0]},
-		Image: "oci-layout://base", Replicas: 3, Position: workspace.Position{File: contextPath, Line: 21, Column: 11},
+		Name: "Edge", Slug: "edge", Components: []*workspace.Component{w.Components[2], w.Components[0]},
+		Image: "oci-layout://base", Replicas: 3, Services: []string{"@toa.io/extensions.exposition", "@acme/service"},
+		Resources: &workspace.Resources{CPU: &[2]string{"100m", "1"}, Memory: &[2]string{"64Mi", "1Gi"}},
+		Position:  workspace.Position{File: contextPath, Line: 21, Column: 11},
+	}
+	if gone := w.Components[1]; gone.ID != "default.gone" || !gone.Evicted {
+		t.Errorf("Component = %+v, want default.gone, evicted", gone)
 	}
 	if got := *w.Compositions[0]; !reflect.DeepEqual(got, edge) || len(w.Compositions) != 2 {
 		t.Errorf("Composition = %+v, want %+v and one more", got, edge)
@@ -197,7 +292,7 @@ func TestComplete(t *testing.T) {
 // of the memo cannot see.
 func TestCompleteIsComplete(t *testing.T) {
 	w := load(t, completeFiles(), "")
-	for _, value := range []any{w.Context, *w.Components[1], *w.Compositions[0]} {
+	for _, value := range []any{w.Context, *w.Components[2], *w.Compositions[0]} {
 		assertFilled(t, reflect.ValueOf(value), reflect.TypeOf(value).Name())
 	}
 }
@@ -207,7 +302,8 @@ func TestCompleteIsComplete(t *testing.T) {
 func assertFilled(t *testing.T, v reflect.Value, name string) {
 	t.Helper()
 	if v.Kind() != reflect.Struct {
-		if v.IsZero() && name != "Composition.Derived" && name != "Component.Build.Arguments" {
+		elsewhere := []string{"Composition.Derived", "Component.Build.Arguments", "Component.Evicted"}
+		if v.IsZero() && !slices.Contains(elsewhere, name) {
 			t.Errorf("%s is empty", name)
 		}
 		return
@@ -568,62 +664,38 @@ func TestLockfile(t *testing.T) {
 	}
 }
 
-// Keys that wait for what acts on them are known, and said once.
+// Keys without effect, and those of older releases, are said once.
 func TestNotices(t *testing.T) {
 	fsys := files(contextPath, `name: shop
-registry: {services: published}
+registry: {}
+packages: components/*
 build: {command: make}
 environment: local
-evicted: {components: [store.orders, echo], services: [exposition]}
-resources: {cpu: [100m, 1], memory: [1Gi, 2Gi]}
-mono: {replicas: 1, resources: ~}
-ingress: {hosts: [example.com], class: nginx, annotations: {a: b}, default: true}
-annotations: {'@toa.io/extensions.exposition': {}, '@acme/extension': ~, stash: 1}
-atomicity: {redis: [redis://a, redis://b], interval: 100}
-outbox: {interval: 100, batch: 1, retention: 0}
-inbox: {retention: 600}
-addressed: {timeout: 1000}
-events: [store.orders.created, orders.created]
-cache: {}
+sql: pg://localhost
+annotations: {queues: {}, '@toa.io/extensions.origins': {}}
 exposition: {authorities: {}}
-amqp: amqp://localhost
-compositions:
-  - {name: edge, components: [store.orders], services: [exposition], resources: ~}
 `, manifestPath, `namespace: store
 name: orders
 exposition: {}
-extensions: {'@toa.io/extensions.stash': ~}
+extensions: {'@toa.io/extensions.origins': ~}
 rc: {}
 `)
 	var got []string
 	for _, notice := range load(t, fsys, "").Notices {
-		line := strings.TrimPrefix(notice.Text, "not acted on yet:")
+		line := strings.Fields(notice.Text)[0]
 		for _, position := range notice.Positions {
 			line += " " + strings.TrimPrefix(position.String(), "components/store.orders/")
 		}
 		got = append(got, line)
 	}
 	want := []string{
-		" @acme/extension context.toa.yaml:9:52",
-		" addressed context.toa.yaml:13:1",
-		" amqp context.toa.yaml:17:1",
-		" atomicity context.toa.yaml:10:1",
-		" build context.toa.yaml:3:1",
-		" cache context.toa.yaml:15:1",
-		" compositions.resources context.toa.yaml:19:70",
-		" compositions.services context.toa.yaml:19:46",
-		" environment context.toa.yaml:4:1",
-		" events context.toa.yaml:14:1",
-		" evicted context.toa.yaml:5:1",
-		" exposition manifest.toa.yaml:3:1 context.toa.yaml:9:15 context.toa.yaml:16:1",
-		" inbox context.toa.yaml:12:1",
-		" ingress context.toa.yaml:8:1",
-		" mono context.toa.yaml:7:1",
-		" outbox context.toa.yaml:11:1",
-		" rc manifest.toa.yaml:5:1",
-		" registry.services context.toa.yaml:2:12",
-		" resources context.toa.yaml:6:1",
-		" stash manifest.toa.yaml:4:14 context.toa.yaml:9:74",
+		"build.command context.toa.yaml:4:1",
+		"environment context.toa.yaml:5:1",
+		"origins manifest.toa.yaml:4:14 context.toa.yaml:7:27",
+		"packages context.toa.yaml:3:1",
+		"queues context.toa.yaml:7:15",
+		"rc manifest.toa.yaml:5:1",
+		"sql context.toa.yaml:6:1",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("notices\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -631,7 +703,10 @@ rc: {}
 }
 
 func TestNullResourcesAreAnAnswer(t *testing.T) {
-	load(t, files(contextPath, "name: shop\nregistry: {}\nresources: ~\n"), "")
+	w := load(t, files(contextPath, "name: shop\nregistry: {}\nresources: ~\n"), "")
+	if got := w.Context.Resources; got == nil || !got.None {
+		t.Errorf("Resources = %+v, want none", got)
+	}
 }
 
 func TestUnreadableFile(t *testing.T) {

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"toa.io/toa/document"
 )
 
 const (
@@ -15,6 +17,10 @@ const (
 	lockHeader  = "# Digests of base images. Written by toa; commit it, and move it with `toa lock update`.\n"
 	maxLock     = 8 << 20
 )
+
+// AllPlatforms is the platform under which an image is pinned that is run as it
+// was published: by the digest of its index.
+const AllPlatforms = "all"
 
 var digestPattern = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
@@ -31,45 +37,46 @@ func ParseLock(data []byte) (*Lock, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return lock, nil
 	}
-	r := &reader{file: LockFile}
+	r := newReader(LockFile)
 	if len(data) > maxLock {
-		r.fail(place{1, 1}, "", "%s", tooLarge(maxLock))
-	} else if root := r.parse(data); root != nil {
+		r.Fail(document.Place{Line: 1, Column: 1}, "", "%s", tooLarge(maxLock))
+	} else if root := r.Parse(data); root != nil {
 		r.lock(lock, root)
 	}
-	if len(r.errors) > 0 {
-		failure := &Errors{List: r.errors}
-		failure.sort()
+	if len(r.Errors()) > 0 {
+		failure := &Errors{List: r.Errors()}
+		failure.Sort()
 		return nil, failure
 	}
 	return lock, nil
 }
 
-func (r *reader) lock(lock *Lock, root *value) {
-	r.object(root, keys{
-		"version": r.text(new(string), oneOf(lockVersion)),
-		"bases": r.each(func(reference string) want {
-			return r.each(func(platform string) want {
+func (r *reader) lock(lock *Lock, root *document.Value) {
+	r.Object(root, document.Keys{
+		"version": r.Text(new(string), document.OneOf(lockVersion)),
+		"bases": r.Each(func(reference string) document.Want {
+			return r.Each(func(platform string) document.Want {
 				return r.pin(lock, reference, platform)
 			})
 		}),
 	})
-	r.require(root, "version")
+	r.Require(root, "version")
 }
 
-func (r *reader) pin(lock *Lock, reference, platform string) want {
-	return func(v *value) {
-		var digest string
+func (r *reader) pin(lock *Lock, reference, platform string) document.Want {
+	var digest string
+	text := r.Text(&digest, document.Matching(digestPattern, "sha256: and 64 hex digits"))
+	return document.Want{Schema: text.Schema, Take: func(v *document.Value) {
 		switch {
 		case imageReference(reference) != "":
-			r.fail(r.key, "", "bases: expected %s as a key, found %s", imageReference(reference), shown(reference))
-		case !platformName.MatchString(platform):
-			r.fail(r.key, "", "%s: expected os/arch or os/arch/variant as a key", r.where())
+			r.Fail(r.Key(), "", "bases: expected %s as a key, found %s", imageReference(reference), document.Shown(reference))
+		case platform != AllPlatforms && !platformName.MatchString(platform):
+			r.Fail(r.Key(), "", "%s: expected os/arch, os/arch/variant or all as a key", r.Where())
 		default:
-			r.text(&digest, matching(digestPattern, "sha256: and 64 hex digits"))(v)
+			text.Take(v)
 			lock.Set(reference, platform, digest)
 		}
-	}
+	}}
 }
 
 // Digest is what a reference is pinned to for a platform.

@@ -3,6 +3,8 @@ package workspace
 import (
 	"path"
 	"strings"
+
+	"toa.io/toa/document"
 )
 
 // manifestFile is what a manifest says, valid as far as it can be known
@@ -13,70 +15,50 @@ type manifestFile struct {
 }
 
 // manifest reads the root of the manifest in dir.
-func (r *reader) manifest(dir string, root *value) *manifestFile {
-	c := Component{Dir: dir, Position: r.position(place{1, 1})}
-	r.object(root, r.manifestKeys(&c))
+func (r *reader) manifest(dir string, root *document.Value) *manifestFile {
+	c := Component{Dir: dir, Position: r.Position(document.Place{Line: 1, Column: 1})}
+	said := &statements{reader: r}
+	r.Object(root, r.manifestKeys(&c, said))
 	r.locate(&c, root)
+	c.complete()
+	c.extend(said.sorted())
 	c.Contract = contract(root)
 	return &manifestFile{component: c, mentions: r.mentions}
 }
 
-func (r *reader) manifestKeys(c *Component) keys {
-	named := matching(simpleName, "1 to 32 letters and digits, a letter first")
-	known := r.shortcutKeys(keys{})
-	for name, take := range r.contractKeys() {
-		known[name] = take
-	}
-	known["name"] = r.text(&c.Name, named)
-	known["namespace"] = r.text(&c.Namespace, named, unreserved)
-	known["version"] = r.text(&c.Version, oneWord)
-	known["files"] = r.texts(&c.Files, relativePattern)
-	known["ignore"] = r.texts(&c.Ignore, ignorePattern)
-	known["build"] = r.sub(keys{
-		"image":   r.text(&c.Build.Image, imageReference),
-		"run":     r.lines(&c.Build.Run),
-		"scripts": r.text(&c.Build.Scripts, oneOf(ScriptsRun, ScriptsIgnore)),
-		"arguments": r.refuse("expected in the context only, where all images get them",
+func (r *reader) manifestKeys(c *Component, said *statements) document.Keys {
+	known := r.contractKeys(c)
+	known["name"] = r.Text(&c.Name, simple).About("name of the component, that of the directory if not stated")
+	known["namespace"] = r.Text(&c.Namespace, simple, unreserved).About("namespace of the component, default if not stated")
+	known["version"] = r.Text(&c.Version, document.OneWord).About("version in the component map; that of the content if not stated")
+	known["files"] = r.Texts(&c.Files, document.Rule(relativePattern)).About("paths and globs that the component is made of, everything if not stated")
+	known["ignore"] = r.Texts(&c.Ignore, document.Rule(ignorePattern)).About("globs that it is not made of; a leading ! takes a built-in one away")
+	known["build"] = r.Sub(document.Keys{
+		"image":   r.image(&c.Build.Image).About("base image"),
+		"run":     r.lines(&c.Build.Run).About("lines to run in images"),
+		"scripts": r.scripts(&c.Build.Scripts),
+		"arguments": r.Refuse("expected in the context only, where all images get them",
 			"state it under `registry.build` of "+ContextFile),
-	})
-	known["extensions"] = r.extensions()
-	known["rc"] = r.later("rc", anything)
-	return known
+	}).About("what enters images besides files")
+	known["extensions"] = said.packages(localReference).About("declarations for packages, by name or shortcut")
+	known["rc"] = r.mention("rc has no effect on images and releases", document.Anything()).About("accepted, without effect")
+	return said.shortcutKeys(known, "declaration for ")
 }
 
-// contracts are the keys that go into the component map as they are.
-var contracts = []string{
-	"bindings", "bridge", "entity", "events", "guards", "operations", "prototype", "receivers",
-}
-
-func (r *reader) contractKeys() keys {
-	entries := r.some("an object", kindObject)
-	return keys{
-		"bindings":   r.list(r.text(new(string), filled)),
-		"bridge":     r.text(new(string), filled),
-		"entity":     r.some("an object", kindObject),
-		"events":     entries,
-		"guards":     r.some("an object or a list", kindObject, kindList),
-		"operations": entries,
-		"prototype":  r.nullable(r.text(new(string), filled)),
-		"receivers":  entries,
-	}
-}
-
-func unreserved(namespace string) string {
+var unreserved = document.Rule(func(namespace string) string {
 	if strings.EqualFold(namespace, reservedNamespace) {
 		return "a namespace other than " + reservedNamespace + ", which belongs to the runtime"
 	}
 	return ""
-}
+})
 
 // locate gives the component its names: those of the directory where the
 // manifest states no name.
-func (r *reader) locate(c *Component, root *value) {
-	name, namespace := root.find("name"), root.find("namespace")
+func (r *reader) locate(c *Component, root *document.Value) {
+	name, namespace := root.Find("name"), root.Find("namespace")
 	switch {
 	case name != nil:
-		c.Position = r.position(name.value.at)
+		c.Position = r.Position(name.Value.At)
 	case namespace == nil:
 		c.Namespace, c.Name = locate(path.Base(c.Dir))
 		r.checkDirectory(c.Namespace, c.Name)
@@ -85,8 +67,8 @@ func (r *reader) locate(c *Component, root *value) {
 		stated, c.Name = locate(path.Base(c.Dir))
 		r.checkDirectory(stated, c.Name)
 		if stated != "" && c.Namespace != "" && stated != c.Namespace {
-			r.fail(namespace.value.at, "state the name as well",
-				"namespace: expected %s as the directory says, for no name is stated, found %s", quote(stated), quote(c.Namespace))
+			r.Fail(namespace.Value.At, "state the name as well",
+				"namespace: expected %s as the directory says, for no name is stated, found %s", document.Quote(stated), document.Quote(c.Namespace))
 		}
 	}
 	if namespace != nil && c.Namespace == "" {
@@ -110,19 +92,19 @@ func (r *reader) checkDirectory(namespace, name string) {
 		wrong, expected = name, "1 to 32 letters and digits, a letter first"
 	case namespace != "" && !simpleName.MatchString(namespace):
 		wrong, expected = namespace, "1 to 32 letters and digits, a letter first"
-	case unreserved(namespace) != "":
-		wrong, expected = namespace, unreserved(namespace)
+	case unreserved.Expects(namespace) != "":
+		wrong, expected = namespace, unreserved.Expects(namespace)
 	default:
 		return
 	}
-	r.fail(place{1, 1}, "state a name", "name is missing and that of the directory does not fit: expected %s, found %s", expected, quote(wrong))
+	r.Fail(document.Place{Line: 1, Column: 1}, "state a name", "name is missing and that of the directory does not fit: expected %s, found %s", expected, document.Quote(wrong))
 }
 
 func (r *reader) checkLabel(c *Component) {
 	if len(c.Label) > maxLabel {
-		r.errors = append(r.errors, &Error{
+		r.Report(&Error{
 			Position: c.Position,
-			Msg:      "component " + quote(c.ID) + ": its label " + quote(c.Label) + " is too long, expected 63 characters at most",
+			Msg:      "component " + document.Quote(c.ID) + ": its label " + document.Quote(c.Label) + " is too long, expected 63 characters at most",
 			Fix:      "shorten the name or the namespace",
 		})
 	}

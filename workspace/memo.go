@@ -1,11 +1,16 @@
 package workspace
 
+import (
+	"maps"
+	"slices"
+)
+
 // Schemas of memos. A memo of a file is only made when nothing is wrong with
 // it, so a rule that refuses what was accepted before needs a new version here,
 // as does every new field.
 const (
-	contextSchema  = "toa/memo/context/v1"
-	manifestSchema = "toa/memo/manifest/v1"
+	contextSchema  = "toa/memo/context/v2"
+	manifestSchema = "toa/memo/manifest/v2"
 	packageSchema  = "toa/memo/package/v2"
 )
 
@@ -27,23 +32,85 @@ func (f *contextFile) visit(c *codec) {
 	c.flag(&x.Release.Atomic)
 	c.duration(&x.Release.Timeout)
 	c.integer(&x.Release.History)
-	items(c, &f.compositions, func(c *codec, d *declaration) { d.visit(c) })
+	c.text(&x.Cache.Shared)
+	c.flag(&x.Cache.Write)
+	items(c, &x.Annotations, func(c *codec, a *Annotation) { a.visit(c) })
+	x.visitDelivery(c)
+	items(c, &f.compositions, func(c *codec, d *declared) { d.visit(c) })
+	items(c, &f.evicted, func(c *codec, m *member) { m.visit(c) })
 	items(c, &f.mentions, func(c *codec, m *mention) { m.visit(c) })
 }
 
-func (d *declaration) visit(c *codec) {
+func (x *Context) visitDelivery(c *codec) {
+	optional(c, &x.Resources, visitResources)
+	c.integer(&x.Mono.Replicas)
+	optional(c, &x.Mono.Resources, visitResources)
+	optional(c, &x.Ingress, func(c *codec, i *Ingress) { i.visit(c) })
+	c.texts(&x.Evicted.Components)
+	c.texts(&x.Evicted.Services)
+	optional(c, &x.Atomicity, func(c *codec, a *Atomicity) {
+		c.texts(&a.Redis)
+		optional(c, &a.Interval, (*codec).integer)
+	})
+	for _, n := range []**int{
+		&x.Outbox.Interval, &x.Outbox.Batch, &x.Outbox.Retention, &x.Inbox.Retention, &x.Addressed.Timeout,
+	} {
+		optional(c, n, (*codec).integer)
+	}
+	c.texts(&x.Events)
+}
+
+func (i *Ingress) visit(c *codec) {
+	c.texts(&i.Hosts)
+	c.text(&i.Class)
+	optional(c, &i.Default, (*codec).flag)
+	names := slices.Sorted(maps.Keys(i.Annotations))
+	c.texts(&names)
+	if c.reading && len(names) > 0 {
+		i.Annotations = make(map[string]string, len(names))
+	}
+	for _, name := range names {
+		value := i.Annotations[name]
+		c.text(&value)
+		i.Annotations[name] = value
+	}
+}
+
+func visitResources(c *codec, r *Resources) {
+	c.flag(&r.None)
+	optional(c, &r.CPU, visitPair)
+	optional(c, &r.Memory, visitPair)
+}
+
+func visitPair(c *codec, pair *[2]string) {
+	c.text(&pair[0])
+	c.text(&pair[1])
+}
+
+func (a *Annotation) visit(c *codec) {
+	c.text(&a.Package)
+	c.value(&a.Value)
+	c.position(&a.Position)
+	a.Position.File = ContextFile
+}
+
+func (m *member) visit(c *codec) {
+	c.text(&m.id)
+	c.place(&m.at)
+}
+
+func (d *declared) visit(c *codec) {
 	c.text(&d.name)
 	c.place(&d.at)
-	items(c, &d.members, func(c *codec, m *member) {
-		c.text(&m.id)
-		c.place(&m.at)
-	})
+	items(c, &d.members, func(c *codec, m *member) { m.visit(c) })
 	c.text(&d.image)
 	c.integer(&d.replicas)
+	c.texts(&d.services)
+	optional(c, &d.resources, visitResources)
 }
 
 func (m *mention) visit(c *codec) {
-	c.text(&m.kind)
+	c.text(&m.text)
 	c.place(&m.at)
 }
 
@@ -66,9 +133,24 @@ func (f *manifestFile) visit(c *codec) {
 	c.texts(&x.Files)
 	c.texts(&x.Ignore)
 	x.Build.visit(c)
+	c.flag(&x.HasEntity)
+	for _, text := range []*string{&x.Storage, &x.Bridge, &x.Prototype} {
+		c.text(text)
+	}
+	for _, list := range []*[]string{&x.Bindings, &x.Uses, &x.Operations, &x.Events, &x.Guards} {
+		c.texts(list)
+	}
+	items(c, &x.Receivers, func(c *codec, one *Receiver) {
+		c.text(&one.Event)
+		c.text(&one.Source)
+	})
+	items(c, &x.Extensions, func(c *codec, one *Declaration) {
+		c.text(&one.Package)
+		c.text((*string)(&one.Value))
+		c.position(&one.Position)
+	})
 	c.json(&x.Contract)
-	c.integer(&x.Position.Line)
-	c.integer(&x.Position.Column)
+	c.position(&x.Position)
 	items(c, &f.mentions, func(c *codec, m *mention) { m.visit(c) })
 }
 

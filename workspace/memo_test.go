@@ -56,7 +56,7 @@ func (w *watched) Open(name string) (fs.File, error) {
 }
 
 func TestMemoRoundTrip(t *testing.T) {
-	for _, fsys := range []fstest.MapFS{files(), completeFiles(), files(contextPath, "name: shop\nregistry: {platforms: ~}\namqp: x\n")} {
+	for _, fsys := range []fstest.MapFS{files(), completeFiles(), files(contextPath, "name: shop\nregistry: {platforms: ~}\namqp: {a@dev: [1], b: x, c@dev: {d: 2}}\n")} {
 		fresh := load(t, fsys, "")
 		memo := newMemory()
 		for _, pass := range []string{"keeping", "recalling"} {
@@ -150,6 +150,7 @@ operations:
   observe: {query: true}
 receivers: {store.c%d.created: transit}
 exposition: {/:id: {GET: observe}}
+rc: {}
 `, i, (i+1)%n)}
 	}
 	return fsys
@@ -158,8 +159,8 @@ exposition: {/:id: {GET: observe}}
 func TestManyAreInOrder(t *testing.T) {
 	fsys := many(100)
 	first := load(t, fsys, "")
-	if len(first.Components) != 100 || len(first.Notices) != 2 || len(first.Notices[1].Positions) != 100 {
-		t.Fatalf("%d components, notices %v, want 100 with one notice of exposition", len(first.Components), first.Notices)
+	if len(first.Components) != 100 || len(first.Notices) != 1 || len(first.Notices[0].Positions) != 100 {
+		t.Fatalf("%d components, notices %v, want 100 with one notice of rc", len(first.Components), first.Notices)
 	}
 	for range 5 {
 		if again := load(t, fsys, ""); !reflect.DeepEqual(first, again) {

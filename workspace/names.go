@@ -1,7 +1,6 @@
 package workspace
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 )
@@ -53,6 +52,14 @@ func CompleteID(id string) string {
 	return DefaultNamespace + "." + id
 }
 
+// completeEvent puts the default namespace before "component.event".
+func completeEvent(name string) string {
+	if strings.Count(name, ".") == 1 {
+		return DefaultNamespace + "." + name
+	}
+	return name
+}
+
 // locate reads a component's names from the name of its directory:
 // "store.orders" is orders in store.
 func locate(directory string) (namespace, name string) {
@@ -62,22 +69,4 @@ func locate(directory string) (namespace, name string) {
 		namespace = parts[len(parts)-2]
 	}
 	return namespace, name
-}
-
-// quote shows text that others wrote: on one line, harmless and not too long.
-func quote(text string) string {
-	const enough = 80
-	if len(text) <= enough {
-		return fmt.Sprintf("%q", text)
-	}
-	return fmt.Sprintf("%q…", strings.ToValidUTF8(text[:enough], ""))
-}
-
-// printable is the text itself where a terminal may see it, else quoted.
-func printable(text string) string {
-	quoted := fmt.Sprintf("%q", text)
-	if quoted[1:len(quoted)-1] == strings.ReplaceAll(text, `\`, `\\`) {
-		return text
-	}
-	return quoted
 }

@@ -3,6 +3,8 @@ package workspace
 import (
 	"slices"
 	"strings"
+
+	"toa.io/toa/document"
 )
 
 // chain is an environment: names in the order in which they are looked for.
@@ -15,9 +17,9 @@ func (r *reader) parseChain(environment string) chain {
 	}
 	names := strings.Split(environment, ":")
 	if slices.Contains(names, "") {
-		r.errors = append(r.errors, &Error{
-			Position: Position{File: r.file},
-			Msg:      "environment " + quote(environment) + ": expected names joined by single colons, found an empty one",
+		r.Report(&Error{
+			Position: Position{File: r.File()},
+			Msg:      "environment " + document.Quote(environment) + ": expected names joined by single colons, found an empty one",
 		})
 	}
 	return names
@@ -44,38 +46,38 @@ func cutEnvironment(key string) (base, environment string, suffixed bool) {
 
 // overlay chooses among key, key@a, key@b everywhere below v. The value that
 // wins replaces the others whole.
-func (r *reader) overlay(v *value, c chain) *value {
+func (r *reader) overlay(v *document.Value, c chain) *document.Value {
 	chosen := *v
-	chosen.items, chosen.fields = nil, nil
-	for _, item := range v.items {
-		chosen.items = append(chosen.items, r.overlay(item, c))
+	chosen.Items, chosen.Fields = nil, nil
+	for _, item := range v.Items {
+		chosen.Items = append(chosen.Items, r.overlay(item, c))
 	}
-	ranks := make(map[string]int, len(v.fields))
-	index := make(map[string]int, len(v.fields))
-	for _, f := range v.fields {
-		base, environment, suffixed := cutEnvironment(f.key)
+	ranks := make(map[string]int, len(v.Fields))
+	index := make(map[string]int, len(v.Fields))
+	for _, f := range v.Fields {
+		base, environment, suffixed := cutEnvironment(f.Key)
 		if suffixed && environment == "" {
-			r.fail(f.at, "", "key %s names no environment after the @", quote(f.key))
+			r.Fail(f.At, "", "key %s names no environment after the @", document.Quote(f.Key))
 			continue
 		}
-		named := field{key: base, at: f.at, value: f.value}
+		named := document.Field{Key: base, At: f.At, Value: f.Value}
 		rank := c.rank(environment, suffixed)
 		best, taken := ranks[base]
 		switch {
 		case rank < 0:
-			chosen.dropped = append(chosen.dropped, named)
+			chosen.Dropped = append(chosen.Dropped, named)
 		case !taken:
-			ranks[base], index[base] = rank, len(chosen.fields)
-			chosen.fields = append(chosen.fields, named)
+			ranks[base], index[base] = rank, len(chosen.Fields)
+			chosen.Fields = append(chosen.Fields, named)
 		case rank == best:
-			r.fail(f.at, "keep one of them", "duplicate key %s: what follows a second @ does not count", quote(f.key))
+			r.Fail(f.At, "keep one of them", "duplicate key %s: what follows a second @ does not count", document.Quote(f.Key))
 		case rank < best:
 			ranks[base] = rank
-			chosen.fields[index[base]] = named
+			chosen.Fields[index[base]] = named
 		}
 	}
-	for i := range chosen.fields {
-		chosen.fields[i].value = r.overlay(chosen.fields[i].value, c)
+	for i := range chosen.Fields {
+		chosen.Fields[i].Value = r.overlay(chosen.Fields[i].Value, c)
 	}
 	return &chosen
 }

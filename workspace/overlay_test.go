@@ -52,8 +52,8 @@ compositions:
     replicas@prod: 5
     components: [store.orders]
 compositions@none: ~
-annotations:
-  '@toa.io/extensions.exposition@prod': {}
+exposition:
+  '@acme/x@prod': {a@prod: 1}
 `
 	tests := []struct {
 		environment, base string
@@ -73,7 +73,7 @@ annotations:
 			if registry.Base != test.base || len(registry.Platforms) != test.platforms || replicas != test.replicas {
 				t.Errorf("base %q, platforms %q, replicas %d, want %+v", registry.Base, registry.Platforms, replicas, test)
 			}
-			if got := w.Notices[0].Text; got != "not acted on yet: @toa.io/extensions.exposition@prod" {
+			if got := w.Context.Annotations[0].Value.Fields[0].Key; got != "@acme/x@prod" {
 				t.Errorf("a key that starts with @ became %q", got)
 			}
 		})

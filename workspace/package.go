@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"path"
 	"unicode/utf8"
+
+	"toa.io/toa/document"
 )
 
 const packageName = "package.json"
@@ -28,16 +30,16 @@ type packageFile struct {
 // npm reads a package.json; nil means that there is none, or none that is right.
 func (s *source) npm(r *reader) *packageFile {
 	file := &packageFile{}
-	if s.recall(r.file, packageSchema, file.visit) {
+	if s.recall(r.File(), packageSchema, file.visit) {
 		if file.absent {
 			return nil
 		}
 		return file
 	}
-	data, err := s.content(r.file, maxManifest)
+	data, err := s.content(r.File(), maxManifest)
 	if errors.Is(err, fs.ErrNotExist) {
 		file = &packageFile{absent: true}
-		s.keep(r.file, packageSchema, nil, file.visit)
+		s.keep(r.File(), packageSchema, nil, file.visit)
 		return nil
 	}
 	if err != nil {
@@ -45,20 +47,20 @@ func (s *source) npm(r *reader) *packageFile {
 		return nil
 	}
 	if file = r.npm(data); file != nil {
-		s.keep(r.file, packageSchema, data, file.visit)
+		s.keep(r.File(), packageSchema, data, file.visit)
 	}
 	return file
 }
 
 func (r *reader) npm(data []byte) *packageFile {
-	text := bytes.TrimPrefix(data, byteOrderMark)
+	text := bytes.TrimPrefix(data, document.ByteOrderMark)
 	var says struct {
 		Type                 string                     `json:"type"`
 		Dependencies         map[string]json.RawMessage `json:"dependencies"`
 		OptionalDependencies map[string]json.RawMessage `json:"optionalDependencies"`
 	}
 	if err := json.Unmarshal(text, &says); err != nil {
-		r.fail(jsonPlace(text, err), "", "%s", jsonProblem(err))
+		r.Fail(jsonPlace(text, err), "", "%s", jsonProblem(err))
 		return nil
 	}
 	file := &packageFile{module: moduleCommon}
@@ -74,7 +76,7 @@ func jsonProblem(err error) string {
 		if wrong.Field == "" {
 			return "expected an object, found " + wrong.Value
 		}
-		return fmt.Sprintf("%s: expected %s, found %s", printable(wrong.Field), jsonKind(wrong), wrong.Value)
+		return fmt.Sprintf("%s: expected %s, found %s", document.Printable(wrong.Field), jsonKind(wrong), wrong.Value)
 	}
 	return "not JSON: " + err.Error()
 }
@@ -88,7 +90,7 @@ func jsonKind(wrong *json.UnmarshalTypeError) string {
 
 // jsonPlace turns the offset of an error, which is behind what is wrong, into a
 // place.
-func jsonPlace(data []byte, err error) place {
+func jsonPlace(data []byte, err error) document.Place {
 	offset := 0
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		offset = int(syntax.Offset) - 1
@@ -97,7 +99,10 @@ func jsonPlace(data []byte, err error) place {
 	}
 	before := data[:min(max(offset, 0), len(data))]
 	lineStart := bytes.LastIndexByte(before, '\n') + 1
-	return place{bytes.Count(before, []byte("\n")) + 1, utf8.RuneCount(before[lineStart:]) + 1}
+	return document.Place{
+		Line:   bytes.Count(before, []byte("\n")) + 1,
+		Column: utf8.RuneCount(before[lineStart:]) + 1,
+	}
 }
 
 // lockfile names the lockfile in dir that npm would follow, or "".
@@ -122,9 +127,9 @@ func (m *modules) of(dir string) string {
 	if module, known := m.known[dir]; known {
 		return module
 	}
-	r := &reader{file: path.Join(dir, packageName)}
+	r := newReader(path.Join(dir, packageName))
 	file := m.source.npm(r)
-	m.errors = append(m.errors, r.errors...)
+	m.errors = append(m.errors, r.Errors()...)
 	module := moduleCommon
 	switch {
 	case file != nil:

@@ -79,7 +79,7 @@ func (s *source) keep(path, schema string, content []byte, visit func(*codec)) {
 // unreachable reports a file that could not be read, without the path that the
 // system's error carries: the position has it.
 func (r *reader) unreachable(err error, missing string) {
-	one := &Error{Position: Position{File: r.file}}
+	one := &Error{Position: Position{File: r.File()}}
 	var wrapped *fs.PathError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -89,5 +89,5 @@ func (r *reader) unreachable(err error, missing string) {
 	default:
 		one.Msg = err.Error()
 	}
-	r.errors = append(r.errors, one)
+	r.Report(one)
 }

@@ -1,5 +1,6 @@
 // Package workspace reads a context and its components from an fs.FS. It knows
-// YAML and the rules of its keys; it knows nothing of images, keys or clusters.
+// all keys of both files and their rules, and the names of the standard packages;
+// it knows nothing of what packages need, of images, keys or clusters.
 //
 // A Workspace that exists is valid as a whole: every reference between its
 // parts resolves, every name fits where it will be used.
@@ -8,6 +9,8 @@ package workspace
 import (
 	"encoding/json"
 	"time"
+
+	"toa.io/toa/document"
 )
 
 // ContextFile and ManifestFile are the names of the files that are read.
@@ -26,8 +29,8 @@ type Workspace struct {
 	Components []*Component
 	// Compositions are the declared ones in order, then derived ones by name.
 	Compositions []*Composition
-	// Notices say what was read and is not acted upon (each once, with all
-	// positions), and other things that stop nothing.
+	// Notices say what was read and has no effect, or only in older releases
+	// (each once, with all positions).
 	Notices []Notice
 }
 
@@ -40,6 +43,81 @@ type Context struct {
 	Registry    Registry
 	Release     Release
 	Builder     Builder
+	Cache       Cache
+	// Annotations are what the context says to packages, sorted by package.
+	Annotations []Annotation
+	// Resources are those of units that state none; nil where the context
+	// states none either.
+	Resources *Resources
+	Mono      Mono
+	Ingress   *Ingress // nil where not stated
+	Evicted   Evicted
+	Atomicity *Atomicity // nil where not stated
+	Outbox    Outbox
+	Inbox     Inbox
+	Addressed Addressed
+	// Events are consumed by something that is no component, as
+	// "namespace.component.event".
+	Events []string
+}
+
+// Annotation is what the context says to a package.
+type Annotation struct {
+	// Package is the full name; "#key" names another declaration of a package.
+	Package string
+	// Value is as stated after overlay; a shortcut and the full name are merged.
+	Value    *document.Value
+	Position Position // of the key
+}
+
+// Resources are requests and limits of a unit, nil pairs where not stated.
+type Resources struct {
+	// None says that null was stated, which is an answer: nothing is rendered.
+	None        bool
+	CPU, Memory *[2]string // request, limit
+}
+
+// Mono is the one unit of all components that --mono makes.
+type Mono struct {
+	Replicas  int        // default 2
+	Resources *Resources // nil where not stated
+}
+
+// Ingress is what services get that state no other.
+type Ingress struct {
+	Hosts       []string
+	Class       string // empty where not stated
+	Annotations map[string]string
+	Default     *bool // nil where not stated
+}
+
+// Evicted are not deployed, though all else is as if they were.
+type Evicted struct {
+	Components []string // IDs
+	Services   []string // references of packages
+}
+
+// Atomicity says where locks are kept.
+type Atomicity struct {
+	Redis    []string // an odd number of addresses
+	Interval *int     // nil where not stated
+}
+
+// Outbox are settings of event delivery, as the runtime takes them; nil where
+// not stated.
+type Outbox struct{ Interval, Batch, Retention *int }
+
+// Inbox says how long events are remembered; nil where not stated.
+type Inbox struct{ Retention *int }
+
+// Addressed says how many milliseconds to wait for an answer; nil where not
+// stated.
+type Addressed struct{ Timeout *int }
+
+// Cache are our own settings of what machines share.
+type Cache struct {
+	Shared string // where it is, or empty
+	Write  bool   // whether this run adds to it
 }
 
 // Runtime is the Toa runtime that images run.
@@ -110,9 +188,43 @@ type Component struct {
 	// Lock is the name of its lockfile ("npm-shrinkwrap.json" before
 	// "package-lock.json"), or empty; only looked for where HasDependencies.
 	Lock string
+	// HasEntity says that the component keeps a state.
+	HasEntity bool
+	// Storage is the package that keeps it, or empty. A relative one is
+	// "./path" below the root, as in all references of a component.
+	Storage string
+	// Bindings are packages in the order stated; Uses are all those that the
+	// component or any operation or event of it names, sorted.
+	Bindings, Uses []string
+	Bridge         string // package that runs the component
+	Prototype      string // package, or empty
+	// Extensions are declarations for packages, sorted by package; those that
+	// every component has are among them.
+	Extensions []Declaration
+	// Operations, Events and Guards are names, Receivers what is consumed, all
+	// sorted: those of the manifest, and after Discover those of directories.
+	Operations, Events, Guards []string
+	Receivers                  []Receiver
+	// Evicted says that the component runs nowhere.
+	Evicted bool
 	// Contract is what the manifest declares for the component map: a JSON object.
 	Contract json.RawMessage
 	Position Position
+}
+
+// Declaration is what a component says to a package.
+type Declaration struct {
+	// Package is the full name; "#key" names another declaration of a package.
+	Package string
+	// Value is null where nothing is to be said.
+	Value    document.Packed
+	Position Position // of the key, or of the component where it states none
+}
+
+// Receiver consumes an event.
+type Receiver struct {
+	Event  string // "namespace.component.event"
+	Source string // name of a broker of others, or empty
 }
 
 // Composition is a set of components that run in one process.
@@ -120,17 +232,14 @@ type Composition struct {
 	Name string // as declared, or the label of its one component
 	// Slug is the name in lower case: for repositories and Kubernetes.
 	Slug       string
-	Components []*Component // in the order listed
+	Components []*Component // in the order listed, never none
 	Derived    bool
 	Image      string // base image, resolved: never empty
 	Replicas   int    // default 2
-	Position   Position
-}
-
-// Notice is something that a person should know.
-type Notice struct {
-	Text      string
-	Positions []Position
+	// Services are references of packages whose services run in this process.
+	Services  []string
+	Resources *Resources // nil where not stated
+	Position  Position
 }
 
 // Memo keeps what was made of a file's bytes, so that an unchanged file is not

@@ -1,4 +1,4 @@
-package workspace
+package document
 
 import (
 	"testing"
@@ -19,8 +19,8 @@ func TestNearest(t *testing.T) {
 		{"", ""},
 	}
 	for _, test := range tests {
-		if got := nearest(test.text, candidates); got != test.want {
-			t.Errorf("nearest(%q) = %q, want %q", test.text, got, test.want)
+		if got := Nearest(test.text, candidates); got != test.want {
+			t.Errorf("Nearest(%q) = %q, want %q", test.text, got, test.want)
 		}
 	}
 }

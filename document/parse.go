@@ -1,4 +1,4 @@
-package workspace
+package document
 
 import (
 	"bytes"
@@ -17,27 +17,28 @@ import (
 // error: a second's work at worst.
 const searchBudget = 16 << 20
 
-var byteOrderMark = []byte("\xef\xbb\xbf")
+// ByteOrderMark may start a file and says nothing.
+var ByteOrderMark = []byte("\xef\xbb\xbf")
 
-// parse reads the one YAML document of a file, or reports why there is none.
-func (r *reader) parse(data []byte) *value {
-	data = bytes.TrimPrefix(data, byteOrderMark)
+// Parse reads the one YAML document of a file, or reports why there is none.
+func (r *Reader) Parse(data []byte) *Value {
+	data = bytes.TrimPrefix(data, ByteOrderMark)
 	if at, what := unreadable(data); what != "" {
-		r.fail(at, "", "%s", what)
+		r.Fail(at, "", "%s", what)
 		return nil
 	}
 	documents := yaml.NewDecoder(bytes.NewReader(data))
 	var document, second yaml.Node
 	switch err := next(documents, &document); {
 	case errors.Is(err, io.EOF):
-		r.fail(place{1, 1}, "", "the file is empty, expected an object")
+		r.Fail(Place{1, 1}, "", "the file is empty, expected an object")
 		return nil
 	case err != nil:
 		r.syntax(data, err)
 		return nil
 	}
 	if err := next(documents, &second); !errors.Is(err, io.EOF) {
-		r.fail(secondDocument(data, document.Content[0].Line), "remove the `---` line or what follows it",
+		r.Fail(secondDocument(data, document.Content[0].Line), "remove the `---` line or what follows it",
 			"the file holds several documents, expected one")
 		return nil
 	}
@@ -45,26 +46,26 @@ func (r *reader) parse(data []byte) *value {
 }
 
 // secondDocument is the first line below the root's that begins a document.
-func secondDocument(data []byte, root int) place {
+func secondDocument(data []byte, root int) Place {
 	for i, line := range bytes.Split(data, []byte("\n")) {
 		if i >= root && bytes.HasPrefix(line, []byte("---")) {
-			return place{i + 1, 1}
+			return Place{i + 1, 1}
 		}
 	}
-	return place{root, 1}
+	return Place{root, 1}
 }
 
-func (r *reader) root(node *yaml.Node) *value {
-	c := &converter{reader: r, open: map[*yaml.Node]bool{}}
-	root := c.value(node, place{node.Line, node.Column})
+func (r *Reader) root(node *yaml.Node) *Value {
+	c := &converter{Reader: r, open: map[*yaml.Node]bool{}}
+	root := c.value(node, Place{node.Line, node.Column})
 	switch {
-	case c.stopped || root.kind == kindBroken:
+	case c.stopped || root.Kind == Broken:
 		return nil
-	case root.kind == kindNull:
-		r.fail(place{1, 1}, "", "the file is empty, expected an object")
+	case root.Kind == Null:
+		r.Fail(Place{1, 1}, "", "the file is empty, expected an object")
 		return nil
-	case root.kind != kindObject:
-		r.fail(root.at, "", "expected an object, found %s", root.describe())
+	case root.Kind != Object:
+		r.Fail(root.At, "", "expected an object, found %s", root.Describe())
 		return nil
 	}
 	return root
@@ -81,8 +82,8 @@ func next(documents *yaml.Decoder, node *yaml.Node) (err error) {
 }
 
 // unreadable finds the first byte that is no text.
-func unreadable(data []byte) (at place, what string) {
-	at = place{1, 1}
+func unreadable(data []byte) (at Place, what string) {
+	at = Place{1, 1}
 	for i := 0; i < len(data); {
 		char, size := rune(data[i]), 1
 		if char >= utf8.RuneSelf {
@@ -92,12 +93,12 @@ func unreadable(data []byte) (at place, what string) {
 		case char == utf8.RuneError && size == 1:
 			return at, fmt.Sprintf("byte 0x%02x is not UTF-8, expected UTF-8 text", data[i])
 		case char == '\n':
-			at = place{at.line, 0}
-			at.line++
+			at = Place{at.Line, 0}
+			at.Line++
 		case isControl(char) && char != '\t' && char != '\r':
 			return at, fmt.Sprintf("control character %U, expected text", char)
 		}
-		at.column++
+		at.Column++
 		i += size
 	}
 	return at, ""
@@ -112,7 +113,7 @@ var parserLine = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?(.*)$`)
 
 // syntax reports what the parser says, at the first line that makes it fail:
 // its own line is that of the block around, or off by one.
-func (r *reader) syntax(data []byte, err error) {
+func (r *Reader) syntax(data []byte, err error) {
 	said := parserLine.FindStringSubmatch(strings.ReplaceAll(err.Error(), "\n", " "))
 	lines := bytes.SplitAfter(data, []byte("\n"))
 	search := &search{lines: lines, budget: searchBudget}
@@ -124,10 +125,10 @@ func (r *reader) syntax(data []byte, err error) {
 	text := lines[line-1]
 	indent := text[:len(text)-len(bytes.TrimLeft(text, " \t"))]
 	if tab := bytes.IndexByte(indent, '\t'); tab >= 0 {
-		r.fail(place{line, tab + 1}, "indent with spaces", "a tab indents the line, expected spaces")
+		r.Fail(Place{line, tab + 1}, "indent with spaces", "a tab indents the line, expected spaces")
 		return
 	}
-	r.fail(place{line, len(indent) + 1}, "", "not YAML: %s", said[2])
+	r.Fail(Place{line, len(indent) + 1}, "", "not YAML: %s", said[2])
 }
 
 // search looks for the line that makes a file fail to parse.

@@ -1,8 +1,8 @@
-package workspace
+package document
 
-// nearest returns the candidate that text most likely meant, or "". Among
+// Nearest returns the candidate that text most likely meant, or "". Among
 // equals the first wins, so sorted candidates make it deterministic.
-func nearest(text string, candidates []string) string {
+func Nearest(text string, candidates []string) string {
 	limit := max(1, min(len(text), 12)/3)
 	best := ""
 	for _, candidate := range candidates {
@@ -38,4 +38,12 @@ func distance(a, b string, limit int) int {
 		before, last = last, row
 	}
 	return last[len(b)]
+}
+
+// Suggest asks whether the nearest candidate was meant, or says nothing.
+func Suggest(text string, candidates []string) string {
+	if near := Nearest(text, candidates); near != "" {
+		return "did you mean " + Quote(near) + "?"
+	}
+	return ""
 }

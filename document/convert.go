@@ -1,4 +1,4 @@
-package workspace
+package document
 
 import (
 	"slices"
@@ -15,18 +15,18 @@ const (
 
 // converter makes values of YAML nodes.
 type converter struct {
-	*reader
+	*Reader
 	open     map[*yaml.Node]bool // anchored nodes that are being converted
 	depth    int
 	aliases  int   // how many aliases the node at hand stands under
-	alias    place // of the outermost of them
+	alias    Place // of the outermost of them
 	expanded int   // nodes made under aliases so far
 	stopped  bool
 }
 
 // value converts a node; an empty one stands where its key does.
-func (c *converter) value(n *yaml.Node, key place) *value {
-	v := &value{at: place{n.Line, n.Column}}
+func (c *converter) value(n *yaml.Node, key Place) *Value {
+	v := &Value{At: Place{n.Line, n.Column}}
 	if !c.enter(n) {
 		return v
 	}
@@ -40,14 +40,14 @@ func (c *converter) value(n *yaml.Node, key place) *value {
 	case yaml.MappingNode:
 		c.object(v, n)
 	case yaml.SequenceNode:
-		v.kind = kindList
+		v.Kind = List
 		for _, item := range n.Content {
-			v.items = append(v.items, c.value(item, place{item.Line, item.Column}))
+			v.Items = append(v.Items, c.value(item, Place{item.Line, item.Column}))
 		}
 	default:
-		v.kind, v.text = scalarKind(n), n.Value
-		if v.kind == kindNull && n.Value == "" {
-			v.at = key
+		v.Kind, v.Text = scalarKind(n), n.Value
+		if v.Kind == Null && n.Value == "" {
+			v.At = key
 		}
 	}
 	return v
@@ -61,7 +61,7 @@ func (c *converter) enter(n *yaml.Node) bool {
 	if c.aliases > 0 {
 		c.expanded++
 	}
-	switch at := (place{n.Line, n.Column}); {
+	switch at := (Place{n.Line, n.Column}); {
 	case c.depth >= maxDepth:
 		c.stop(at, "nested deeper than %d levels", maxDepth)
 	case c.expanded > maxExpanded:
@@ -84,9 +84,9 @@ func (c *converter) leave(n *yaml.Node) {
 	}
 }
 
-func (c *converter) stop(at place, format string, args ...any) {
+func (c *converter) stop(at Place, format string, args ...any) {
 	c.stopped = true
-	c.fail(at, "", format, args...)
+	c.Fail(at, "", format, args...)
 }
 
 // plain refuses tags that say more than the value does.
@@ -94,16 +94,16 @@ func (c *converter) plain(n *yaml.Node) bool {
 	if n.Style&yaml.TaggedStyle == 0 || slices.Contains([]string{"!!str", "!!map", "!!seq"}, n.Tag) {
 		return true
 	}
-	c.fail(place{n.Line, n.Column}, "remove the tag", "tag %s, expected a value without one", quote(n.Tag))
+	c.Fail(Place{n.Line, n.Column}, "remove the tag", "tag %s, expected a value without one", Quote(n.Tag))
 	return false
 }
 
 // expand makes a value of its own of what an alias names.
-func (c *converter) expand(n *yaml.Node, key place) *value {
-	at := place{n.Line, n.Column}
+func (c *converter) expand(n *yaml.Node, key Place) *Value {
+	at := Place{n.Line, n.Column}
 	if c.open[n.Alias] {
-		c.stop(at, "anchor %s holds itself", quote(n.Value))
-		return &value{}
+		c.stop(at, "anchor %s holds itself", Quote(n.Value))
+		return &Value{}
 	}
 	if c.aliases == 0 {
 		c.alias = at
@@ -113,19 +113,19 @@ func (c *converter) expand(n *yaml.Node, key place) *value {
 	return c.value(n.Alias, key)
 }
 
-func (c *converter) object(v *value, n *yaml.Node) {
-	v.kind = kindObject
-	seen := make(map[string]place, len(n.Content)/2)
+func (c *converter) object(v *Value, n *yaml.Node) {
+	v.Kind = Object
+	seen := make(map[string]Place, len(n.Content)/2)
 	var merged *yaml.Node
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, content := n.Content[i], n.Content[i+1]
-		at := place{key.Line, key.Column}
-		name, ok := c.key(key)
+		at := Place{key.Line, key.Column}
+		name, ok := c.name(key)
 		if !ok {
 			continue
 		}
 		if first, twice := seen[name]; twice {
-			c.fail(at, "keep one of them", "duplicate key %s, the first is in line %d", quote(name), first.line)
+			c.Fail(at, "keep one of them", "duplicate key %s, the first is in line %d", Quote(name), first.Line)
 			continue
 		}
 		seen[name] = at
@@ -133,25 +133,25 @@ func (c *converter) object(v *value, n *yaml.Node) {
 			merged = content
 			continue
 		}
-		v.fields = append(v.fields, field{key: name, at: at, value: c.value(content, at)})
+		v.Fields = append(v.Fields, Field{Key: name, At: at, Value: c.value(content, at)})
 	}
 	if merged != nil {
 		c.merge(v, seen, merged)
 	}
 }
 
-func (c *converter) key(n *yaml.Node) (string, bool) {
+func (c *converter) name(n *yaml.Node) (string, bool) {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
 	if n.Kind != yaml.ScalarNode {
-		c.fail(place{n.Line, n.Column}, "", "expected text as a key, found %s", map[yaml.Kind]string{
+		c.Fail(Place{n.Line, n.Column}, "", "expected text as a key, found %s", map[yaml.Kind]string{
 			yaml.MappingNode: "an object", yaml.SequenceNode: "a list",
 		}[n.Kind])
 		return "", false
 	}
 	if n.Value == "" {
-		c.fail(place{n.Line, n.Column}, "", "expected text as a key, found nothing")
+		c.Fail(Place{n.Line, n.Column}, "", "expected text as a key, found nothing")
 		return "", false
 	}
 	return n.Value, c.plain(n)
@@ -159,37 +159,37 @@ func (c *converter) key(n *yaml.Node) (string, bool) {
 
 // merge adds the fields that `<<` brings: those stated in the object win, then
 // those of the first source.
-func (c *converter) merge(v *value, seen map[string]place, content *yaml.Node) {
-	merged := c.value(content, place{content.Line, content.Column})
-	sources := []*value{merged}
-	if merged.kind == kindList {
-		sources = merged.items
+func (c *converter) merge(v *Value, seen map[string]Place, content *yaml.Node) {
+	merged := c.value(content, Place{content.Line, content.Column})
+	sources := []*Value{merged}
+	if merged.Kind == List {
+		sources = merged.Items
 	}
 	for _, source := range sources {
-		if source.kind != kindObject && source.kind != kindBroken {
-			c.fail(place{content.Line, content.Column}, "", "expected an object or a list of objects to merge, found %s", source.describe())
+		if source.Kind != Object && source.Kind != Broken {
+			c.Fail(Place{content.Line, content.Column}, "", "expected an object or a list of objects to merge, found %s", source.Describe())
 			continue
 		}
-		for _, f := range source.fields {
-			if _, stated := seen[f.key]; !stated {
-				seen[f.key] = f.at
-				v.fields = append(v.fields, f)
+		for _, f := range source.Fields {
+			if _, stated := seen[f.Key]; !stated {
+				seen[f.Key] = f.At
+				v.Fields = append(v.Fields, f)
 			}
 		}
 	}
 }
 
-func scalarKind(n *yaml.Node) kind {
+func scalarKind(n *yaml.Node) Kind {
 	switch n.ShortTag() {
 	case "!!null":
-		return kindNull
+		return Null
 	case "!!bool":
-		return kindBoolean
+		return Boolean
 	case "!!int":
-		return kindInteger
+		return Integer
 	case "!!float":
-		return kindFloat
+		return Float
 	default:
-		return kindText
+		return Text
 	}
 }
