@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"toa.io/toa/extensions"
 	"toa.io/toa/graph"
 	"toa.io/toa/workspace"
 )
@@ -33,8 +34,11 @@ type File struct {
 // Input is what a chart is made of.
 type Input struct {
 	Workspace *workspace.Workspace
-	// References are the published images of the compositions, by ID
-	// ("composition/<slug>"), each "repo:tag@sha256:…".
+	// Deployment is what runs. Nil means the workspace's compositions with the
+	// variables that every process gets.
+	Deployment *extensions.Deployment
+	// References are the published images of all units, by ID, each
+	// "repo:tag@sha256:…".
 	References map[graph.ID]string
 	// Versions are those of the components, by component ID: as stated, or 32
 	// hex digits.
@@ -43,26 +47,30 @@ type Input struct {
 
 // The prefix "all:" is needed: without it _helpers.tpl is left out silently.
 //
-//go:embed all:templates
+//go:embed all:templates values.schema.json
 var embedded embed.FS
 
-// New fills the chart. Its errors are those of Check, *UnpinnedError and
-// *MapSizeError.
+// New fills the chart. Its errors are those of Check and CheckDeployment,
+// *UnpinnedError and *MapSizeError.
 func New(in Input) (*Chart, error) {
+	deployment := in.deployment()
 	if err := Check(in.Workspace); err != nil {
 		return nil, err
 	}
-	values, err := values(in)
+	if err := CheckDeployment(deployment); err != nil {
+		return nil, err
+	}
+	values, err := values(in, deployment)
 	if err != nil {
 		return nil, err
 	}
-	templates, err := templates()
+	shared, err := shared()
 	if err != nil {
 		return nil, fmt.Errorf("read templates: %w", err)
 	}
 	metadata := metadata(in.Workspace.Context)
 	files := []File{{Path: "Chart.yaml", Data: metadata.encode()}}
-	files = append(files, templates...)
+	files = append(files, shared...)
 	files = append(files, File{Path: "values.yaml", Data: values.encode()})
 	return &Chart{
 		Name:    name(in.Workspace.Context.Name),
@@ -71,10 +79,10 @@ func New(in Input) (*Chart, error) {
 	}, nil
 }
 
-// Source is the text of all templates. It is part of what a release is made of:
-// where it differs, so does the chart.
+// Source is the text of all templates and of the schema. It is part of what a
+// release is made of: where it differs, so does the chart.
 func Source() string {
-	files, err := templates()
+	files, err := shared()
 	if err != nil {
 		return ""
 	}
@@ -103,10 +111,10 @@ func metadata(c workspace.Context) mapping {
 	)
 }
 
-// templates are the files that every chart shares, in path order.
-func templates() ([]File, error) {
+// shared are the files that all charts have in common, in path order.
+func shared() ([]File, error) {
 	var files []File
-	err := fs.WalkDir(embedded, "templates", func(path string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(embedded, ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}

@@ -100,7 +100,7 @@ func TestNewTakesEveryTemplate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"Chart.yaml", "values.yaml"}
+	want := []string{"Chart.yaml", "values.schema.json", "values.yaml"}
 	entries, err := os.ReadDir("templates")
 	if err != nil {
 		t.Fatal(err)
@@ -124,7 +124,7 @@ func TestDefaultsNameEveryValue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := chart.New(shop())
+	c, err := chart.New(single())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 // is mounted at mapDirectory.
 const (
 	mapDirectory   = "/etc/toa"
+	mapVolume      = "components"
 	plainMap       = "components.json"
 	compressedMap  = ".map.json.gz"
 	compressAbove  = 700 << 10

@@ -4,14 +4,22 @@ import (
 	"fmt"
 	"regexp"
 
+	"toa.io/toa/extensions"
 	"toa.io/toa/graph"
 	"toa.io/toa/workspace"
+)
+
+// The kinds of units. The only unit of its kind, mono has no name besides it.
+const (
+	compositionKind = "composition"
+	serviceKind     = "service"
+	monoKind        = "mono"
 )
 
 // pinned is a reference with a tag and a digest.
 var pinned = regexp.MustCompile(`^[^\s@]+:[\w][\w.-]*@sha256:[0-9a-f]{64}$`)
 
-// UnpinnedError is a composition without a reference that ends in a digest.
+// UnpinnedError is a unit without a reference that ends in a digest.
 type UnpinnedError struct {
 	ID graph.ID
 	// Reference is what there is, or empty.
@@ -25,11 +33,54 @@ func (e *UnpinnedError) Error() string {
 	return fmt.Sprintf("image %s of %s is not pinned by a digest", e.Reference, e.ID)
 }
 
+// deployment is the one that is stated, or the compositions alone.
+func (in Input) deployment() *extensions.Deployment {
+	if in.Deployment != nil {
+		return in.Deployment
+	}
+	d := &extensions.Deployment{}
+	for _, c := range in.Workspace.Compositions {
+		d.Units = append(d.Units, bare(in.Workspace, c))
+	}
+	return d
+}
+
+// bare is a composition with nothing but the variables that every process gets.
+func bare(ws *workspace.Workspace, c *workspace.Composition) extensions.Unit {
+	u := extensions.Unit{
+		ID:       graph.NewID(compositionKind, c.Slug),
+		Replicas: c.Replicas,
+		Variables: []extensions.Variable{
+			{Name: "TOA_CONTEXT", Value: ws.Context.Name},
+			{Name: "TOA_ENV", Value: ws.Environment},
+		},
+	}
+	for _, component := range c.Components {
+		u.Components = append(u.Components, component.Label)
+	}
+	return u
+}
+
+// image is the reference of a unit's image.
+func (in Input) image(id graph.ID) (string, error) {
+	reference := in.References[id]
+	if !pinned.MatchString(reference) {
+		return "", &UnpinnedError{ID: id, Reference: reference}
+	}
+	return reference, nil
+}
+
 // values is values.yaml.
-func values(in Input) (mapping, error) {
-	compositions, err := compositions(in)
+func values(in Input, d *extensions.Deployment) (mapping, error) {
+	compositions, mono, err := workloads(in, d)
 	if err != nil {
 		return nil, err
+	}
+	var services list // mono runs them all, under its own name
+	if mono == nil {
+		if services, err = placed(in, d); err != nil {
+			return nil, err
+		}
 	}
 	components, err := componentMap(in.Workspace, in.Versions)
 	if err != nil {
@@ -37,53 +88,93 @@ func values(in Input) (mapping, error) {
 	}
 	m := mapping{
 		{"compositions", compositions},
-		{"components", labels(in.Workspace.Compositions)},
+		{"components", names(labels(d))},
+		{"services", services},
 	}
 	if credentials := in.Workspace.Context.Registry.Credentials; credentials != "" {
 		m = append(m, entry{"credentials", credentials})
 	}
-	return append(m, entry{"map", components}), nil
+	m = append(m, entry{"map", components})
+	if mono != nil {
+		m = append(m, entry{"mono", mono})
+	}
+	return append(m, entry{"security", security()}), nil
 }
 
-func compositions(in Input) (list, error) {
-	var all list
-	for _, c := range in.Workspace.Compositions {
-		id := graph.NewID("composition", c.Slug)
-		reference := in.References[id]
-		if !pinned.MatchString(reference) {
-			return nil, &UnpinnedError{ID: id, Reference: reference}
+// workloads are the units that run components: compositions, or mono alone.
+func workloads(in Input, d *extensions.Deployment) (compositions list, single mapping, err error) {
+	for _, u := range d.Units {
+		kind := u.ID.Kind()
+		if kind == serviceKind {
+			continue
 		}
-		all = append(all, mapping{
-			{"name", c.Slug},
-			{"image", reference},
-			{"components", labels([]*workspace.Composition{c})},
-			{"replicas", c.Replicas},
-			{"variables", variables(in.Workspace)},
-		})
+		image, err := in.image(u.ID)
+		if err != nil {
+			return nil, nil, err
+		}
+		if kind == monoKind {
+			single = mono(d, u, image)
+		} else {
+			compositions = append(compositions, composition(u, image))
+		}
+	}
+	return compositions, single, nil
+}
+
+// placed are the services, whether they have a Deployment of their own or not.
+func placed(in Input, d *extensions.Deployment) (list, error) {
+	own, hosts := map[graph.ID]extensions.Unit{}, map[string][]string{}
+	for _, u := range d.Units {
+		own[u.ID] = u
+		for _, s := range u.Hosted {
+			hosts[s] = append(hosts[s], u.ID.Name())
+		}
+	}
+	var all list
+	for _, s := range d.Services {
+		if workload := hosts[s.ID()]; len(workload) > 0 {
+			all = append(all, hosted(s.Service, workload))
+			continue
+		}
+		id := graph.NewID(serviceKind, s.ID())
+		unit, ok := own[id]
+		if !ok {
+			return nil, fmt.Errorf("%s is run by no unit", id)
+		}
+		image, err := in.image(id)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, service(s.Service, unit, image))
 	}
 	return all, nil
 }
 
-// labels are those of all members in the order of the compositions, each once:
-// a component of two compositions has one Service.
-func labels(compositions []*workspace.Composition) list {
-	var all list
+// labels are those of all components that run, in the order of the units, each
+// once: a component of two compositions has one Service.
+func labels(d *extensions.Deployment) []string {
+	var all []string
 	seen := map[string]bool{}
-	for _, composition := range compositions {
-		for _, c := range composition.Components {
-			if !seen[c.Label] {
-				seen[c.Label] = true
-				all = append(all, c.Label)
+	for _, u := range d.Units {
+		if u.ID.Kind() == serviceKind {
+			continue // components of a service's image are no business of others
+		}
+		for _, label := range u.Components {
+			if !seen[label] {
+				seen[label] = true
+				all = append(all, label)
 			}
 		}
 	}
 	return all
 }
 
-// variables are those that every process gets.
-func variables(ws *workspace.Workspace) list {
-	return list{
-		mapping{{"name", "TOA_CONTEXT"}, {"value", ws.Context.Name}},
-		mapping{{"name", "TOA_ENV"}, {"value", ws.Environment}},
+// security is what the runtime works under: it needs no Kubernetes API and no
+// unusual system call. It starts as root and gives that up by itself.
+func security() mapping {
+	return mapping{
+		{"token", false},
+		{"pod", mapping{{"seccompProfile", mapping{{"type", "RuntimeDefault"}}}}},
+		{"container", mapping{}},
 	}
 }

@@ -4,13 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// What can be written: strings, ints, text, mappings and lists of these. Keys
-// are our own words and stand plain; every string is quoted, so that a reader
-// of YAML 1.1 or 1.2 can take none for a number, a date or a boolean.
+// What can be written: strings, ints, booleans, text, mappings and lists of
+// these. Keys stand as they are: our own words plain, those of others quoted.
+// Every string is quoted, so that a reader of YAML 1.1 or 1.2 can take none for
+// a number, a date or a boolean.
 type (
 	mapping []entry
 	entry   struct {
@@ -24,54 +26,74 @@ type (
 	text string
 )
 
+// stated leaves out the entries that say nothing.
+func (m mapping) stated() mapping {
+	return slices.DeleteFunc(m, func(e entry) bool {
+		switch v := e.value.(type) {
+		case mapping:
+			return len(v) == 0
+		case list:
+			return len(v) == 0
+		default:
+			return v == "" || v == 0 || v == false
+		}
+	})
+}
+
 // encode writes a document.
 func (m mapping) encode() []byte {
-	return []byte(strings.Join(m.lines(), "\n") + "\n")
+	var b bytes.Buffer
+	m.write(&b, "", "")
+	return b.Bytes()
 }
 
-func (m mapping) lines() []string {
-	var all []string
-	for _, e := range m {
-		all = append(all, e.lines()...)
+// write begins the first line with first and the others with indent.
+func (m mapping) write(b *bytes.Buffer, first, indent string) {
+	for i, e := range m {
+		if i > 0 {
+			first = indent
+		}
+		b.WriteString(first + e.key + ":")
+		e.write(b, indent)
 	}
-	return all
 }
 
-func (e entry) lines() []string {
+// write ends the line of the key, and writes lines of its own where one is not
+// enough.
+func (e entry) write(b *bytes.Buffer, indent string) {
 	switch v := e.value.(type) {
 	case mapping:
-		return append([]string{e.key + ":"}, indent("  ", v.lines())...)
+		if len(v) == 0 {
+			b.WriteString(" {}\n")
+			return
+		}
+		b.WriteString("\n")
+		v.write(b, indent+"  ", indent+"  ")
 	case list:
 		if len(v) == 0 {
-			return []string{e.key + ": []"}
+			b.WriteString(" []\n")
+			return
 		}
-		return append([]string{e.key + ":"}, indent("  ", v.lines())...)
+		b.WriteString("\n")
+		v.write(b, indent+"  ")
 	case text:
-		return append([]string{e.key + ": |-"}, indent("  ", strings.Split(string(v), "\n"))...)
+		b.WriteString(" |-\n")
+		for line := range strings.SplitSeq(string(v), "\n") {
+			b.WriteString(indent + "  " + line + "\n")
+		}
 	default:
-		return []string{e.key + ": " + scalar(v)}
+		b.WriteString(" " + scalar(v) + "\n")
 	}
 }
 
-func (l list) lines() []string {
-	var all []string
+func (l list) write(b *bytes.Buffer, indent string) {
 	for _, item := range l {
 		if m, ok := item.(mapping); ok {
-			lines := indent("  ", m.lines())
-			lines[0] = "- " + strings.TrimPrefix(lines[0], "  ")
-			all = append(all, lines...)
-			continue
+			m.write(b, indent+"- ", indent+"  ")
+		} else {
+			b.WriteString(indent + "- " + scalar(item) + "\n")
 		}
-		all = append(all, "- "+scalar(item))
 	}
-	return all
-}
-
-func indent(by string, lines []string) []string {
-	for i := range lines {
-		lines[i] = by + lines[i]
-	}
-	return lines
 }
 
 func scalar(v any) string {
@@ -80,6 +102,8 @@ func scalar(v any) string {
 		return quote(v)
 	case int:
 		return strconv.Itoa(v)
+	case bool:
+		return strconv.FormatBool(v)
 	default:
 		panic(fmt.Sprintf("chart: %T is no scalar", v)) // a mistake in this package
 	}

@@ -1,0 +1,192 @@
+package chart_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"toa.io/toa/chart"
+	"toa.io/toa/extensions"
+	"toa.io/toa/workspace"
+)
+
+func TestCheckDeploymentTakesWhatFits(t *testing.T) {
+	for name, in := range map[string]chart.Input{"deployed": deployed(), "mono": single()} {
+		if err := chart.CheckDeployment(in.Deployment); err != nil {
+			t.Errorf("CheckDeployment of %s: %v", name, err)
+		}
+	}
+}
+
+func TestCheckDeploymentRefuses(t *testing.T) {
+	long := strings.Repeat("a", 300)
+	type deployment = extensions.Deployment
+	for name, test := range map[string]struct {
+		change func(d *deployment, first *extensions.Unit)
+		want   string
+	}{
+		"long composition": {
+			func(_ *deployment, u *extensions.Unit) {
+				u.ID = "composition/" + "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+			},
+			`composition name "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" has 41 characters, a release takes 40`,
+		},
+		"composition in capitals": {
+			func(_ *deployment, u *extensions.Unit) { u.ID = "composition/Store" },
+			`composition name "Store" does not fit Kubernetes: expected lower-case letters, digits and hyphens`,
+		},
+		"component with underscore": {
+			func(_ *deployment, u *extensions.Unit) { u.Components[0] = "store-my_carts" },
+			`component name "store-my_carts" does not fit Kubernetes: expected lower-case letters, digits and hyphens, a letter first`,
+		},
+		"service in capitals": {
+			func(d *deployment, _ *extensions.Unit) { d.Services[1].Group = "Continuity" },
+			`service name "Continuity-journal" does not fit`,
+		},
+		"long service": {
+			func(d *deployment, _ *extensions.Unit) { d.Services[1].Name = long },
+			`has 311 characters, a release takes 42`,
+		},
+		"services with one name": {
+			func(d *deployment, _ *extensions.Unit) { d.Services = append(d.Services, d.Services[1]) },
+			"Service extension-continuity-journal stands twice in the release",
+		},
+		"service with the name of a component": {
+			func(_ *deployment, u *extensions.Unit) { u.Components[0] = "extension-continuity-journal" },
+			"Service extension-continuity-journal stands twice in the release",
+		},
+		"variable": {
+			func(_ *deployment, u *extensions.Unit) { u.Variables[0].Name = "A=B" },
+			`variable "A=B" of composition/store does not fit Kubernetes: expected letters`,
+		},
+		"variable twice": {
+			func(_ *deployment, u *extensions.Unit) { u.Variables = append(u.Variables, u.Variables[0]) },
+			"variable TOA_ENV stands twice in composition/store",
+		},
+		"secret": {
+			func(_ *deployment, u *extensions.Unit) { u.Variables[1].Secret.Name = "toa_a" },
+			`secret "toa_a" of composition/store does not fit`,
+		},
+		"secret key": {
+			func(_ *deployment, u *extensions.Unit) { u.Variables[1].Secret.Key = "a/b" },
+			`secret key "a/b" of composition/store does not fit`,
+		},
+		"volume of the map": {
+			func(_ *deployment, u *extensions.Unit) { u.Mounts[0].Name = "components" },
+			"volume components stands twice in composition/store",
+		},
+		"volumes that differ in case": {
+			func(_ *deployment, u *extensions.Unit) {
+				u.Mounts = append(u.Mounts, extensions.Mount{Name: "Files", Path: "/b", Claim: "b"})
+			},
+			"volume files stands twice in composition/store",
+		},
+		"mount over the map": {
+			func(_ *deployment, u *extensions.Unit) { u.Mounts[0].Path = "/etc/toa/" },
+			"mount path /etc/toa stands twice in composition/store",
+		},
+		"relative mount": {
+			func(_ *deployment, u *extensions.Unit) { u.Mounts[0].Path = "files" },
+			`mount path "files" of composition/store does not fit Kubernetes: expected an absolute path without colons`,
+		},
+		"claim": {
+			func(_ *deployment, u *extensions.Unit) { u.Mounts[0].Claim = "" },
+			`claim "" of composition/store does not fit`,
+		},
+		"ingress host": {
+			func(d *deployment, _ *extensions.Unit) { d.Services[0].Ingress.Hosts[0] = "https://a.example" },
+			`ingress host "https://a.example" of service configuration-values does not fit`,
+		},
+		"ingress host with port": {
+			func(d *deployment, _ *extensions.Unit) {
+				d.Ingress = &extensions.Ingress{Hosts: []string{"localhost:8080"}}
+			},
+			`ingress host "localhost:8080" of mono does not fit`,
+		},
+		"ingress path": {
+			func(d *deployment, _ *extensions.Unit) { d.Services[0].Ingress.Path = "a" },
+			`ingress path "a" of service configuration-values does not fit`,
+		},
+		"ingress class": {
+			func(d *deployment, _ *extensions.Unit) { d.Services[0].Ingress.Class = "A" },
+			`ingress class "A" of service configuration-values does not fit`,
+		},
+		"ingress annotation": {
+			func(d *deployment, _ *extensions.Unit) {
+				d.Services[0].Ingress.Annotations = map[string]string{"a b": ""}
+			},
+			`annotation "a b" of service configuration-values does not fit`,
+		},
+		"annotation of mono": {
+			func(d *deployment, _ *extensions.Unit) { d.Annotations = map[string]string{"/a": ""} },
+			`annotation "/a" of mono does not fit`,
+		},
+		"port of a service": {
+			func(d *deployment, _ *extensions.Unit) { d.Services[0].Port = 65536 },
+			"port 65536 of service configuration-values does not exist: expected 1 to 65535",
+		},
+		"port of a probe": {
+			func(_ *deployment, u *extensions.Unit) { u.Probe.Port = -1 },
+			"port -1 of composition/store does not exist: expected 1 to 65535",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := deployed()
+			test.change(in.Deployment, &in.Deployment.Units[0])
+			err := chart.CheckDeployment(in.Deployment)
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Fatalf("CheckDeployment: error %v, want %s", err, test.want)
+			}
+			if _, same := chart.New(in); same == nil || same.Error() != err.Error() {
+				t.Errorf("New: error %v, want that of CheckDeployment", same)
+			}
+			var hinted interface{ Hint() string }
+			if !errors.As(err, &hinted) || !strings.Contains(hinted.Hint(), "--release none") {
+				t.Errorf("%v has no hint with a way out", err)
+			}
+		})
+	}
+}
+
+func TestCheckSaysWhere(t *testing.T) {
+	in := shop()
+	in.Workspace.Components[0].Label = "default-m_ail"
+	in.Workspace.Components[0].Position = workspace.Position{File: "components/mail/manifest.toa.yaml", Line: 1, Column: 7}
+	err := chart.Check(in.Workspace)
+	const want = `components/mail/manifest.toa.yaml:1:7: component name "default-m_ail" does not fit Kubernetes`
+	var wrong *chart.NameError
+	if !errors.As(err, &wrong) || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("Check: error %v, want *NameError: %s", err, want)
+	}
+}
+
+func TestCheckRefusesCredentials(t *testing.T) {
+	in := shop()
+	in.Workspace.Context.Registry.Credentials = "Pull_Secret"
+	var wrong *chart.NameError
+	if err := chart.Check(in.Workspace); !errors.As(err, &wrong) || wrong.Subject != "registry credentials" {
+		t.Errorf("Check: error %v, want *NameError of the credentials", err)
+	}
+}
+
+// What names are made of never makes the check fail in another way.
+func TestCheckDeploymentOfAnyNames(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		in := deployed()
+		u := &in.Deployment.Units[0]
+		for _, name := range []*string{
+			&u.Components[0], &u.Variables[0].Name, &u.Variables[1].Secret.Name, &u.Variables[1].Secret.Key,
+			&u.Mounts[0].Name, &u.Mounts[0].Path, &u.Mounts[0].Claim, &in.Deployment.Services[0].Ingress.Hosts[0],
+		} {
+			if rapid.Bool().Draw(t, "change") {
+				*name = rapid.StringMatching(`[a-zA-Z0-9_./*: -]{0,70}`).Draw(t, "name")
+			}
+		}
+		err := chart.CheckDeployment(in.Deployment)
+		if _, same := chart.New(in); (same == nil) != (err == nil) {
+			t.Errorf("CheckDeployment: %v, New: %v", err, same)
+		}
+	})
+}
