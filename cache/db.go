@@ -19,6 +19,10 @@ import (
 // goes on without it.
 const lockTimeout = time.Second
 
+// mapSize is how much address space is mapped at once. A map that has to grow
+// in a transaction costs a copy of all that the transaction has read.
+const mapSize = 64 << 20
+
 // errUnavailable is what View and Update return when the file cannot be used;
 // whoever asked goes on as if it held nothing. The warning was given already.
 var errUnavailable = errors.New("cache file is unavailable")
@@ -28,6 +32,10 @@ var errUnavailable = errors.New("cache file is unavailable")
 // warning that names it and the time that its contents would have saved.
 // Calls may overlap.
 type DB struct {
+	// Volatile says that what a power cut takes need not be there after it:
+	// writes are not synced. For contents that prove themselves when read.
+	Volatile bool
+
 	path string
 	warn func(string)
 
@@ -99,7 +107,7 @@ func (d *DB) use(readOnly bool, fn func(*bbolt.DB) error) (err error) {
 	if err := private(filepath.Dir(d.path)); err != nil {
 		return err
 	}
-	db, err := bbolt.Open(d.path, 0o600, &bbolt.Options{Timeout: lockTimeout, ReadOnly: readOnly})
+	db, err := bbolt.Open(d.path, 0o600, &bbolt.Options{Timeout: lockTimeout, ReadOnly: readOnly, InitialMmapSize: mapSize, NoSync: d.Volatile})
 	if err != nil {
 		return openError(err)
 	}

@@ -37,6 +37,7 @@ type Files struct {
 	singles map[string]single
 	fresh   map[string][]byte // listings to be saved
 	learnt  bool              // singles changed
+	notes   map[string][]byte // to be saved
 }
 
 // known is a directory's listing of the last run.
@@ -65,6 +66,7 @@ func OpenFiles(db *DB, root string) (*Files, error) {
 		checked: make(chan struct{}),
 		singles: map[string]single{},
 		fresh:   map[string][]byte{},
+		notes:   map[string][]byte{},
 	}
 	if err := db.view(f.load); err != nil {
 		clear(f.known)
@@ -100,7 +102,7 @@ func (f *Files) load(tx *bbolt.Tx) error {
 func (f *Files) Save() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.fresh) == 0 && !f.learnt {
+	if len(f.fresh)+len(f.notes) == 0 && !f.learnt {
 		return
 	}
 	err := f.db.update(func(tx *bbolt.Tx) error {
@@ -113,6 +115,9 @@ func (f *Files) Save() {
 				return err
 			}
 		}
+		if err := f.saveNotes(tx); err != nil {
+			return err
+		}
 		if !f.learnt {
 			return nil
 		}
@@ -124,6 +129,7 @@ func (f *Files) Save() {
 	})
 	if err == nil {
 		clear(f.fresh)
+		clear(f.notes)
 		f.learnt = false
 	}
 }

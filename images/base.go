@@ -11,6 +11,7 @@ import (
 	"toa.io/toa/cache"
 	"toa.io/toa/orchestrator"
 	"toa.io/toa/templates"
+	"toa.io/toa/workspace"
 )
 
 const layoutScheme = "oci-layout://"
@@ -27,14 +28,11 @@ type Resolver struct {
 var _ orchestrator.Resolver = (*Resolver)(nil)
 
 // Resolve implements orchestrator.Resolver: the digest is that of the manifest
-// for the platform, never of an index. Scratch has none.
+// for the platform, never of an index; for workspace.AllPlatforms it is of what
+// the reference names. Scratch has none.
 func (r *Resolver) Resolve(ctx context.Context, reference, platform string) (string, error) {
 	if reference == templates.Scratch {
 		return "", nil
-	}
-	p, err := parsePlatform(platform)
-	if err != nil {
-		return "", err
 	}
 	from, target, err := locate(r.Client, r.Root, reference)
 	if err != nil {
@@ -56,6 +54,13 @@ func (r *Resolver) Resolve(ctx context.Context, reference, platform string) (str
 		return "", fmt.Errorf("look up base image %s: %w: got %s", reference, cache.ErrDamaged, got)
 	}
 	_, _ = r.Blobs.Keep(raw) // so that building need not read it again
+	if platform == workspace.AllPlatforms {
+		return describe("", raw).Digest.String(), nil
+	}
+	p, err := parsePlatform(platform)
+	if err != nil {
+		return "", err
+	}
 	found, err := shelf{blobs: r.Blobs, from: from, reference: reference}.find(ctx, raw, p, 0)
 	var missing *NoPlatformError
 	switch {

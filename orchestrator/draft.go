@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"cmp"
+	"maps"
 	"path"
 	"runtime"
 	"slices"
@@ -18,7 +19,11 @@ const (
 	KindComponent    = "component"
 	KindComposition  = "composition"
 	KindDependencies = "dependencies"
+	KindService      = "service"
 )
+
+// Mono is the one unit of everything.
+const Mono = graph.ID("mono")
 
 // workdir is where images hold compositions (spec 3.5).
 const workdir = "/composition"
@@ -31,6 +36,10 @@ type draft struct {
 	needs []graph.ID
 	// members are the components behind Sources, in their order.
 	members []*workspace.Component
+	// installed is the package that the image of a service is made of.
+	installed *workspace.Installed
+	// dirs are where Recipe.Installs have their package.json, in their order.
+	dirs []string
 }
 
 // draft plans recipes of everything that the workspace declares.
@@ -40,15 +49,12 @@ func (p Planner) draft() (map[graph.ID]*draft, []graph.Target, error) {
 	for _, c := range p.Workspace.Components {
 		targets = append(targets, graph.Target{ID: componentID(c)})
 	}
-	platforms := p.platforms()
-	mapPath := chart.MapPath(p.Workspace)
-	for _, c := range p.Workspace.Compositions {
-		digests, err := p.pin(c.Image, platforms)
+	for _, u := range p.units() {
+		made, err := p.unitDrafts(u)
 		if err != nil {
 			return nil, nil, err
 		}
-		base := templates.Recipe{Base: c.Image, Digests: digests, Platforms: platforms, Epoch: p.Epoch}
-		for _, d := range p.compositionDrafts(c, base, mapPath) {
+		for _, d := range made {
 			drafts[d.step.ID] = d
 			targets = append(targets, graph.Target{ID: d.step.ID, Dependencies: d.needs})
 		}
@@ -56,37 +62,175 @@ func (p Planner) draft() (map[graph.ID]*draft, []graph.Target, error) {
 	return drafts, targets, nil
 }
 
-// compositionDrafts are the composition's image and, where something has to be
-// installed or run, the dependencies image below it.
-func (p Planner) compositionDrafts(c *workspace.Composition, base templates.Recipe, mapPath string) []*draft {
-	members := slices.Clone(c.Components)
-	slices.SortFunc(members, func(a, b *workspace.Component) int { return cmp.Compare(a.Label, b.Label) })
-	repository := path.Join(p.Registry, strings.ToLower(p.Workspace.Context.Name), "composition-"+c.Slug)
+// Unit is what runs as one Deployment, as far as images go: a composition of
+// the workspace, Mono, or a service.
+type Unit struct {
+	// ID is "composition/<slug>", "mono" or "service/<group>-<name>".
+	ID graph.ID
+	// Packages are npm packages (name → version) that extensions need in it.
+	Packages map[string]string `json:",omitempty"`
+	// Service is set for a service.
+	Service *Service `json:",omitempty"`
+}
 
-	top := &draft{members: members, step: Step{ID: graph.NewID(KindComposition, c.Slug), Recipe: base}}
-	top.step.Reference.Repository = repository
+// Service is a process that a package brings.
+type Service struct {
+	// Package is the reference of the package.
+	Package string
+	// Image is the repository that its makers publish it in, or empty.
+	Image string
+}
+
+// unit is a Unit with what its image is made of.
+type unit struct {
+	Unit
+	// name is the last part of the repository.
+	name    string
+	base    string
+	command string
+	members []*workspace.Component
+}
+
+// units are those given, or else the compositions.
+func (p Planner) units() []unit {
+	compositions := map[graph.ID]unit{}
+	var all []unit
+	for _, c := range p.Workspace.Compositions {
+		u := unit{Unit: Unit{ID: graph.NewID(KindComposition, c.Slug)}, name: "composition-" + c.Slug, base: c.Image, command: "compose *", members: c.Components}
+		compositions[u.ID] = u
+		all = append(all, u)
+	}
+	if p.Units == nil {
+		return all
+	}
+	all = nil
+	for _, given := range p.Units {
+		u := compositions[given.ID]
+		switch {
+		case given.ID == Mono:
+			u = p.mono()
+		case given.Service != nil:
+			u = unit{name: "extension-" + given.ID.Name(), base: p.Workspace.Context.BaseImage(), command: "serve ."}
+		}
+		u.Unit = given
+		all = append(all, u)
+	}
+	return all
+}
+
+// mono is one unit of everything that is not evicted. It stands on the base
+// that all compositions share, else on the context's.
+func (p Planner) mono() unit {
+	u := unit{name: string(Mono), command: "mono *", base: p.Workspace.Context.BaseImage()}
+	var bases []string
+	for _, c := range p.Workspace.Compositions {
+		bases = append(bases, c.Image)
+	}
+	if slices.Sort(bases); len(slices.Compact(bases)) == 1 {
+		u.base = bases[0]
+	}
+	for _, c := range p.Workspace.Components {
+		if !c.Evicted {
+			u.members = append(u.members, c)
+		}
+	}
+	return u
+}
+
+func (p Planner) unitDrafts(u unit) ([]*draft, error) {
+	if p.published(u) {
+		return nil, nil
+	}
+	platforms := p.platforms()
+	digests, err := p.pin(u.base, platforms)
+	if err != nil {
+		return nil, err
+	}
+	recipe := templates.Recipe{
+		Base: u.base, Digests: digests, Platforms: platforms, Epoch: p.Epoch,
+		Cmd: "toa " + u.command + " --map " + chart.MapPath(p.Workspace),
+	}
+	for _, name := range slices.Sorted(maps.Keys(u.Packages)) {
+		recipe.Packages = append(recipe.Packages, name+"@"+u.Packages[name])
+	}
+	if u.Service != nil {
+		return p.serviceDraft(u, recipe)
+	}
+	return p.compositionDrafts(u, recipe), nil
+}
+
+// published tells whether the unit runs an image that its package's makers
+// publish.
+func (p Planner) published(u unit) bool {
+	return u.Service != nil && u.Service.Image != "" && p.Workspace.Context.Registry.Services == "published"
+}
+
+// publishedReference is what such a unit runs, by the digest of its index.
+func (p Planner) publishedReference(u unit) (Reference, error) {
+	reference := Reference{Repository: u.Service.Image, Tag: p.Workspace.Context.Runtime.Version}
+	digest, pinned := p.Lock.Digest(reference.String(), workspace.AllPlatforms)
+	if !pinned {
+		return Reference{}, &UnpinnedError{Reference: reference.String(), Platform: "its platforms"}
+	}
+	reference.Digest = digest
+	return reference, nil
+}
+
+// serviceDraft is the image of a service, made of its installed package.
+func (p Planner) serviceDraft(u unit, recipe templates.Recipe) ([]*draft, error) {
+	installed, err := p.Installed(u.Service.Package)
+	if err != nil {
+		return nil, err
+	}
+	d := &draft{installed: installed, step: Step{ID: u.ID, Recipe: recipe}}
+	d.step.Reference.Repository = p.repository(u)
+	r := &d.step.Recipe
+	r.Kind, r.Env, r.Workdir = KindService, environment(), "/service"
+	r.NPM = p.npm()
+	r.Copies = []templates.Copy{{Label: ""}}
+	if installed.HasDependencies {
+		r.Installs = []templates.Install{{Scripts: cmp.Or(p.Workspace.Context.Registry.Build.Scripts, "run")}}
+		d.dirs = []string{installed.Dir}
+	}
+	return []*draft{d}, nil
+}
+
+func (p Planner) npm() templates.NPM {
+	return templates.NPM{Registry: p.Workspace.Context.Runtime.Registry, Proxy: p.Workspace.Context.Runtime.Proxy}
+}
+
+func (p Planner) repository(u unit) string {
+	return path.Join(p.Registry, strings.ToLower(p.Workspace.Context.Name), u.name)
+}
+
+// compositionDrafts are the unit's image and, where something has to be
+// installed or run, the dependencies image below it.
+func (p Planner) compositionDrafts(u unit, base templates.Recipe) []*draft {
+	members := slices.Clone(u.members)
+	slices.SortFunc(members, func(a, b *workspace.Component) int { return cmp.Compare(a.Label, b.Label) })
+
+	top := &draft{members: members, step: Step{ID: u.ID, Recipe: base}}
+	top.step.Reference.Repository = p.repository(u)
 	recipe := &top.step.Recipe
-	recipe.Kind = KindComposition
-	recipe.Cmd = "toa compose * --map " + mapPath
+	recipe.Kind, recipe.Workdir, recipe.Packages = KindComposition, workdir, nil
 	for _, m := range members {
 		recipe.Copies = append(recipe.Copies, templates.Copy{Label: m.Label})
 		top.needs = append(top.needs, componentID(m))
 	}
-	dependencies := p.dependencies(c, base, members)
+	dependencies := p.dependencies(u, base, members)
 	if dependencies == nil {
-		recipe.Env, recipe.Workdir = environment(), workdir
+		recipe.Env = environment()
 		return []*draft{top}
 	}
-	dependencies.step.Reference.Repository = repository
+	dependencies.step.Reference.Repository = p.repository(u)
 	recipe.Base, recipe.Digests = string(dependencies.step.ID), nil
-	recipe.Workdir = workdir
 	top.needs = append([]graph.ID{dependencies.step.ID}, top.needs...)
 	return []*draft{dependencies, top}
 }
 
 // dependencies drafts the dependencies image, or nil where it would add
 // nothing to the base.
-func (p Planner) dependencies(c *workspace.Composition, recipe templates.Recipe, members []*workspace.Component) *draft {
+func (p Planner) dependencies(u unit, recipe templates.Recipe, members []*workspace.Component) *draft {
 	build := p.Workspace.Context.Registry.Build
 	d := &draft{}
 	for _, line := range build.Run {
@@ -103,17 +247,24 @@ func (p Planner) dependencies(c *workspace.Composition, recipe templates.Recipe,
 				Scripts:  cmp.Or(m.Build.Scripts, build.Scripts, "run"),
 			})
 			d.members = append(d.members, m)
+			d.dirs = append(d.dirs, m.Dir)
 		}
 	}
-	if len(recipe.Runs)+len(recipe.Installs) == 0 {
+	if len(recipe.Runs)+len(recipe.Installs)+len(recipe.Packages) == 0 {
 		return nil
 	}
-	recipe.Kind = KindDependencies
+	recipe.Kind, recipe.Cmd = KindDependencies, ""
 	recipe.Env, recipe.Workdir = environment(), workdir
 	recipe.Arguments = slices.Sorted(slices.Values(build.Arguments))
-	recipe.NPM = templates.NPM{Registry: p.Workspace.Context.Runtime.Registry, Proxy: p.Workspace.Context.Runtime.Proxy}
-	d.step = Step{ID: graph.NewID(KindDependencies, c.Slug), Recipe: recipe}
+	recipe.NPM = p.npm()
+	d.step = Step{ID: dependenciesID(u.ID), Recipe: recipe}
 	return d
+}
+
+// dependenciesID names the dependencies image of a unit: "dependencies/edge",
+// "dependencies/mono".
+func dependenciesID(unit graph.ID) graph.ID {
+	return graph.NewID(KindDependencies, cmp.Or(unit.Name(), string(unit)))
 }
 
 func environment() []string { return []string{"NODE_ENV=production"} }
@@ -148,17 +299,26 @@ func (p Planner) pin(base string, platforms []string) ([]string, error) {
 	return digests, nil
 }
 
-// BaseReferences lists the base images of a workspace that have to be pinned,
-// sorted, and the platforms that they are needed for. One that carries a digest
-// is pinned by itself.
-func (p Planner) BaseReferences() (references, platforms []string) {
-	seen := map[string]bool{templates.Scratch: true}
-	for _, c := range p.Workspace.Compositions {
-		if !seen[c.Image] && !strings.Contains(c.Image, "@") {
-			seen[c.Image] = true
-			references = append(references, c.Image)
+// Pin is an image that has to be pinned, and for what platform (which may be
+// workspace.AllPlatforms).
+type Pin struct{ Reference, Platform string }
+
+// Pins lists what the workspace needs pinned, sorted: base images, and images
+// of services that are published. One that carries a digest is pinned by itself.
+func (p Planner) Pins() []Pin {
+	pins := map[Pin]bool{}
+	for _, u := range p.units() {
+		switch {
+		case p.published(u):
+			reference := Reference{Repository: u.Service.Image, Tag: p.Workspace.Context.Runtime.Version}
+			pins[Pin{reference.String(), workspace.AllPlatforms}] = true
+		case u.base != templates.Scratch && !strings.Contains(u.base, "@"):
+			for _, platform := range p.platforms() {
+				pins[Pin{u.base, platform}] = true
+			}
 		}
 	}
-	slices.Sort(references)
-	return references, p.platforms()
+	return slices.SortedFunc(maps.Keys(pins), func(a, b Pin) int {
+		return cmp.Or(cmp.Compare(a.Reference, b.Reference), cmp.Compare(a.Platform, b.Platform))
+	})
 }

@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"sync"
@@ -54,4 +55,4 @@ func (l *ledger) summary(plan *Plan) Summary {
 	return s
 }
 
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"toa.io/toa/cache"
@@ -39,19 +40,35 @@ type Delivery struct {
 	Chart func(references map[graph.ID]Reference, versions map[string]string) (*chart.Chart, error)
 }
 
+// Current tells whether the release that stands was made of what the plan says,
+// so that nothing has to be released.
+func (d *Delivery) Current(ctx context.Context, p *Plan) bool {
+	return !p.Changes() && d.Releaser.Current(ctx, d.key(p))
+}
+
 // key is of everything that the release is made of.
 func (d *Delivery) key(p *Plan) cache.Key {
 	h := cache.NewHasher("toa/release/v1")
 	h.Key("inputs", d.Inputs)
-	for _, s := range p.Steps {
-		if s.ID.Kind() != KindDependencies {
-			h.Field(string(s.ID), s.Reference.String())
-		}
+	references := p.references()
+	for _, id := range sortedKeys(references) {
+		h.Field(string(id), references[id].String())
 	}
 	for _, id := range sortedKeys(p.Versions) {
 		h.Field("version of "+id, p.Versions[id])
 	}
 	return h.Sum()
+}
+
+// references are the images that a release runs, by unit.
+func (p *Plan) references() map[graph.ID]Reference {
+	references := maps.Clone(p.Published)
+	for _, s := range p.Steps {
+		if s.ID.Kind() != KindDependencies {
+			references[s.ID] = s.Reference
+		}
+	}
+	return references
 }
 
 // BuildError is an image that could not be built or published.
@@ -109,7 +126,7 @@ func (r *run) images(ctx context.Context) error {
 
 // unchanged tells whether the release stands as it would be made.
 func (r *run) unchanged(ctx context.Context) bool {
-	return r.Release != nil && !r.plan.Changes() && r.Release.Releaser.Current(ctx, r.Release.key(r.plan))
+	return r.Release != nil && r.Release.Current(ctx, r.plan)
 }
 
 func (r *run) release(ctx context.Context) error {
@@ -117,13 +134,7 @@ func (r *run) release(ctx context.Context) error {
 		r.released = Release{Status: ReleaseNone}
 		return nil
 	}
-	references := map[graph.ID]Reference{}
-	for _, s := range r.plan.Steps {
-		if s.ID.Kind() != KindDependencies {
-			references[s.ID] = s.Reference
-		}
-	}
-	made, err := r.deliver(ctx, references)
+	made, err := r.deliver(ctx, r.plan.references())
 	if err != nil {
 		made.Status = ReleaseFailed
 		err = fmt.Errorf("release: %w", err)

@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"path/filepath"
@@ -29,6 +30,8 @@ type Plan struct {
 	Trees map[string]*cache.Tree
 	// Versions are those of the component map, by component ID.
 	Versions map[string]string
+	// Published are images of services that run as their makers publish them.
+	Published map[graph.ID]Reference
 }
 
 // Step returns the step of an image.
@@ -126,6 +129,10 @@ type Planner struct {
 	Lock  Bases
 	// Registry is the base of references, or empty for the layout on disk.
 	Registry string
+	// Units are what runs; nil means the compositions only.
+	Units []Unit
+	// Installed finds packages whose services are built.
+	Installed func(reference string) (*workspace.Installed, error)
 	// Ignore are the patterns of the workspace's own .toaignore.
 	Ignore []string
 	// Rebuild builds every image whatever is published.
@@ -168,7 +175,16 @@ func (p Planner) Plan(ctx context.Context) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.assemble(g, nodes, components), nil
+	plan := p.assemble(g, nodes, components)
+	for _, u := range p.units() {
+		if !p.published(u) {
+			continue
+		}
+		if plan.Published[u.ID], err = p.publishedReference(u); err != nil {
+			return nil, err
+		}
+	}
+	return plan, nil
 }
 
 func (p Planner) componentsByTarget() map[graph.ID]*workspace.Component {
@@ -186,6 +202,8 @@ func (p Planner) assemble(g *graph.Graph, nodes []node, components map[graph.ID]
 		Graph:    g,
 		Trees:    make(map[string]*cache.Tree, len(components)),
 		Versions: make(map[string]string, len(components)),
+
+		Published: map[graph.ID]Reference{},
 	}
 	for i, t := range g.Targets() {
 		if step := nodes[i].step; step != nil {
@@ -267,6 +285,13 @@ func (p Planner) complete(d *draft, deps []node) (*Step, error) {
 			Tree:      trees[c.Label],
 		})
 	}
+	if d.installed != nil {
+		source, err := p.packageSource(d.installed)
+		if err != nil {
+			return nil, err
+		}
+		step.Sources = append(step.Sources, source)
+	}
 	if err := p.digestPackages(d, &step); err != nil {
 		return nil, err
 	}
@@ -276,25 +301,42 @@ func (p Planner) complete(d *draft, deps []node) (*Step, error) {
 	return &step, nil
 }
 
+// packageSource is an installed package as the image of its service holds it:
+// its content counts, not only its version.
+func (p Planner) packageSource(installed *workspace.Installed) (Source, error) {
+	tree, err := p.Files.Tree(cache.Rules{Dir: installed.Dir, Always: []string{"package.json"}})
+	return Source{
+		Component: installed.Dir,
+		Dir:       filepath.Join(p.Root, filepath.FromSlash(installed.Dir)),
+		Version:   installed.Version,
+		Tree:      tree,
+	}, err
+}
+
 // digestPackages fills in what the installs of a dependencies image are made of.
 func (p Planner) digestPackages(d *draft, step *Step) error {
-	for i, c := range d.members {
-		if step.ID.Kind() != KindDependencies || i >= len(step.Recipe.Installs) {
-			return nil
+	for i := range step.Recipe.Installs {
+		install, dir := &step.Recipe.Installs[i], d.dirs[i]
+		for _, file := range []struct {
+			name   string
+			digest *string
+		}{
+			{"package.json", &install.Package},
+			{install.LockName, &install.Lock},
+			{".npmrc", &install.Config},
+		} {
+			if file.name == "" {
+				continue
+			}
+			digest, err := p.Files.Digest(path.Join(dir, file.name))
+			if errors.Is(err, cache.ErrNotFound) && file.digest == &install.Config {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			*file.digest = digest.String()
 		}
-		install := &step.Recipe.Installs[i]
-		digest, err := p.Files.Digest(path.Join(c.Dir, "package.json"))
-		if err != nil {
-			return err
-		}
-		install.Package = digest.String()
-		if install.LockName == "" {
-			continue
-		}
-		if digest, err = p.Files.Digest(path.Join(c.Dir, install.LockName)); err != nil {
-			return err
-		}
-		install.Lock = digest.String()
 	}
 	return nil
 }

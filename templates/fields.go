@@ -31,7 +31,11 @@ func (r Recipe) Fields(yield func(label, value string)) {
 	for _, install := range r.Installs {
 		yield("install "+install.Label+" package.json", install.Package)
 		yield("install "+install.Label+" lockfile", strings.TrimSpace(install.LockName+" "+install.Lock))
+		yield("install "+install.Label+" .npmrc", install.Config)
 		yield("install "+install.Label+" scripts", install.Scripts)
+	}
+	for i, name := range r.Packages {
+		yield(nth("package", i), name)
 	}
 	for i, dir := range r.Copies {
 		yield(nth("copy", i), dir.Label)

@@ -32,6 +32,9 @@ type Recipe struct {
 	NPM NPM
 	// Installs are the members whose packages are installed, sorted by label.
 	Installs []Install
+	// Packages are npm packages ("name@version") that extensions need, sorted;
+	// they are installed into /toa, where the runtime finds them.
+	Packages []string
 	// Copies are the directories that are copied, sorted by label.
 	Copies []Copy
 	// Runs are shell lines that run inside the image, in order.
@@ -52,6 +55,9 @@ type Install struct {
 	Package, Lock string
 	// LockName is "package-lock.json" or "npm-shrinkwrap.json", or empty.
 	LockName string
+	// Config is the hex digest of .npmrc, or empty. The digest only: it may
+	// hold a token.
+	Config string
 	// Scripts says what becomes of install scripts: "run" or "ignore".
 	Scripts string
 }
