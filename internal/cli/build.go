@@ -103,7 +103,7 @@ func (g *globals) sink(f *buildFlags) (ui.Sink, error) {
 }
 
 func (g *globals) buildWith(ctx context.Context, environment string, f *buildFlags, trust orchestrator.Trust, sink ui.Sink) (orchestrator.Summary, error) {
-	s, err := g.open(environment, f.registry)
+	s, err := g.openPlanned(ctx, environment, f.registry, f.mono)
 	if err != nil {
 		return orchestrator.Summary{}, err
 	}
@@ -123,7 +123,12 @@ func (g *globals) buildWith(ctx context.Context, environment string, f *buildFla
 	if err != nil {
 		return orchestrator.Summary{}, err
 	}
-	registry, builder, err := s.makers(f, sink.Observe)
+	if delivery != nil && !delivery.Current(ctx, plan) {
+		if err := s.checkDeployment(ctx); err != nil {
+			return orchestrator.Summary{}, err
+		}
+	}
+	registry, builder, err := s.makers(sink.Observe)
 	if err != nil {
 		return orchestrator.Summary{}, err
 	}
@@ -154,7 +159,8 @@ func (s *session) buildPlan(ctx context.Context, f *buildFlags) (*orchestrator.P
 	if err != nil || len(f.only) == 0 {
 		return plan, err
 	}
-	return plan, plan.Restrict(f.only)
+	err = plan.Restrict(f.only)
+	return plan, err
 }
 
 // checkLockfiles refuses packages that no lockfile pins: their image could not
@@ -169,7 +175,7 @@ func (s *session) checkLockfiles() error {
 }
 
 // makers are what builds images and where they go.
-func (s *session) makers(f *buildFlags, observe orchestrator.Observe) (orchestrator.Registry, *images.Native, error) {
+func (s *session) makers(observe orchestrator.Observe) (orchestrator.Registry, *images.Native, error) {
 	client := &images.Client{}
 	blobs, err := cache.OpenBlobs(s.cache)
 	if err != nil {
@@ -251,11 +257,27 @@ func (s *session) chartInputs() (cache.Key, error) {
 	h.Key("context", context)
 	h.Field("environment", s.chain)
 	h.Field("templates", chart.Source())
+	h.Field("version", buildVersion())
+	if s.mono {
+		h.Field("mono", "")
+	}
+	if err := s.hashInstalled(h); err != nil {
+		return cache.Key{}, err
+	}
 	return h.Sum(), nil
 }
 
+// checkDeployment finds what is wrong with the release before anything is built.
+func (s *session) checkDeployment(ctx context.Context) error {
+	d, err := s.declare(ctx, s.mono)
+	if err != nil {
+		return err
+	}
+	return chart.CheckDeployment(d)
+}
+
 func (s *session) chart(references map[graph.ID]orchestrator.Reference, versions map[string]string) (*chart.Chart, error) {
-	in := chart.Input{Workspace: s.workspace, References: map[graph.ID]string{}, Versions: versions}
+	in := chart.Input{Workspace: s.workspace, Deployment: s.deployment, References: map[graph.ID]string{}, Versions: versions}
 	for id, reference := range references {
 		in.References[id] = reference.String()
 	}

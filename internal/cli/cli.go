@@ -57,13 +57,14 @@ func newRoot(stdio IO) *cobra.Command {
 	root.SetIn(stdio.In)
 	root.SetOut(stdio.Out)
 	root.SetErr(stdio.Err)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, err) })
+	root.SetFlagErrorFunc(usage)
 	root.CompletionOptions.HiddenDefaultCmd = false
 	global := &globals{io: stdio}
 	flags := root.PersistentFlags()
 	flags.StringVarP(&global.path, "path", "C", "", "start here and walk up to context.toa.yaml (default: the current directory)")
 	flags.StringVar(&global.cacheDir, "cache-dir", "", "where to keep what is known and built (default: TOA_CACHE_DIR, or the user cache directory)")
-	root.AddCommand(graphCommand(global), lockCommand(global), cacheCommand(global), imagesCommand(global), versionCommand(global))
+	root.AddCommand(graphCommand(global), lockCommand(global), cacheCommand(global), imagesCommand(global), versionCommand(global),
+		envCommand(global), mapCommand(global), exportCommand(global), schemaCommand(global))
 	checkArguments(root)
 	return root
 }

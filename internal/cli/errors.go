@@ -8,6 +8,8 @@ import (
 
 	"toa.io/toa/cache"
 	"toa.io/toa/chart"
+	"toa.io/toa/extensions"
+	"toa.io/toa/extensions/bridge"
 	"toa.io/toa/graph"
 	"toa.io/toa/internal/ui"
 	"toa.io/toa/orchestrator"
@@ -27,7 +29,8 @@ func isConfiguration(err error) bool {
 		is[*workspace.Errors](err) || is[*workspace.Error](err) || is[*workspace.NotFoundError](err) ||
 		is[*cache.FileError](err) || is[*orchestrator.UnpinnedError](err) || is[*orchestrator.NoImageError](err) ||
 		is[*graph.CycleError](err) || is[*graph.UnknownError](err) || is[*graph.DuplicateError](err) ||
-		is[*chart.NoVersionError](err) || is[*chart.VersionError](err) || is[*chart.NameError](err) ||
+		is[*chart.NoVersionError](err) || is[*chart.VersionError](err) || is[*chart.NameError](err) || is[*chart.PortError](err) || is[*chart.CollisionError](err) ||
+		is[*extensions.UnknownPackageError](err) || is[*extensions.PortConflictError](err) || is[*bridge.MissingNodeError](err) || is[*workspace.NotInstalledError](err) ||
 		is[*ui.ModeError](err) || is[*ui.FormatError](err)
 }
 

@@ -36,6 +36,7 @@ type buildFlags struct {
 	keepGoing      bool
 	only           []string
 	rebuild        bool
+	mono           bool
 	locked         bool
 	indexOnly      bool
 	output         string
@@ -55,7 +56,7 @@ release. Nothing is released unless every image is published.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.dryRun {
-				return g.plan(cmd, environment(g, args), &planFlags{registry: f.registry, rebuild: f.rebuild, output: planOutput(f.output)})
+				return g.plan(cmd, environment(g, args), &planFlags{registry: f.registry, rebuild: f.rebuild, mono: f.mono, output: planOutput(f.output)})
 			}
 			return g.build(cmd, environment(g, args), f)
 		},
@@ -75,6 +76,7 @@ release. Nothing is released unless every image is published.`,
 	flags.BoolVar(&f.keepGoing, "keep-going", false, "build what can be built after a failure; nothing is released")
 	flags.StringSliceVar(&f.only, "only", nil, "build only these images and what they need; nothing is released")
 	flags.BoolVar(&f.rebuild, "rebuild", false, "build every image, whatever is published")
+	flags.BoolVar(&f.mono, "mono", false, monoUsage)
 	flags.BoolVar(&f.locked, "locked", false, "fail where toa.lock or a missing lockfile would have to change")
 	flags.BoolVar(&f.indexOnly, "index-only", false, "build what the index does not know without asking the registry")
 	flags.StringVar(&f.output, "output", "auto", "auto, tty, plain or json")
@@ -95,6 +97,7 @@ func environment(g *globals, args []string) string {
 type planFlags struct {
 	registry string
 	rebuild  bool
+	mono     bool
 	check    bool
 	output   string
 }
@@ -120,6 +123,7 @@ func graphPlan(g *globals) *cobra.Command {
 	flags.StringVar(&f.registry, "registry", "", "plan for this base instead of registry.base")
 	flags.BoolVar(&f.rebuild, "rebuild", false, "plan to build every image")
 	flags.BoolVar(&f.check, "check", false, "exit with 3 when something would be built")
+	flags.BoolVar(&f.mono, "mono", false, monoUsage)
 	flags.StringVar(&f.output, "output", "text", "text or json")
 	return cmd
 }
@@ -133,7 +137,7 @@ func (g *globals) plan(cmd *cobra.Command, environment string, f *planFlags) err
 	default:
 		return usage(cmd, fmt.Errorf("unknown output %q: use text or json", f.output))
 	}
-	s, plan, err := g.planned(cmd, environment, f.registry, f.rebuild)
+	s, plan, err := g.planned(cmd, environment, f.registry, f.rebuild, f.mono)
 	if err != nil {
 		return err
 	}
@@ -148,8 +152,8 @@ func (g *globals) plan(cmd *cobra.Command, environment string, f *planFlags) err
 }
 
 // planned opens a session and plans. The caller closes the session.
-func (g *globals) planned(cmd *cobra.Command, environment, registry string, rebuild bool) (*session, *orchestrator.Plan, error) {
-	s, err := g.open(environment, registry)
+func (g *globals) planned(cmd *cobra.Command, environment, registry string, rebuild, mono bool) (*session, *orchestrator.Plan, error) {
+	s, err := g.openPlanned(cmd.Context(), environment, registry, mono)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -166,12 +170,13 @@ func (g *globals) planned(cmd *cobra.Command, environment, registry string, rebu
 
 func graphShow(g *globals) *cobra.Command {
 	var registry, format string
+	var mono bool
 	cmd := &cobra.Command{
 		Use:   "show [environment]",
 		Short: "Show the graph of components and images",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, plan, err := g.planned(cmd, environment(g, args), registry, false)
+			s, plan, err := g.planned(cmd, environment(g, args), registry, false, mono)
 			if err != nil {
 				return err
 			}
@@ -180,6 +185,7 @@ func graphShow(g *globals) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&registry, "registry", "", "show references under this base instead of registry.base")
+	cmd.Flags().BoolVar(&mono, "mono", false, monoUsage)
 	cmd.Flags().StringVar(&format, "format", "tree", "tree, json, dot, mermaid or html")
 	return cmd
 }

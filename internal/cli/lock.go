@@ -16,13 +16,15 @@ import (
 )
 
 func lockCommand(g *globals) *cobra.Command {
+	var mono bool
 	cmd := &cobra.Command{Use: "lock", Short: "Pin base images in toa.lock"}
+	cmd.PersistentFlags().BoolVar(&mono, "mono", false, monoUsage)
 	update := &cobra.Command{
 		Use:   "update [environment]",
 		Short: "Resolve every base image anew and say what moves",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := g.open(environment(g, args), "")
+			s, err := g.openPlanned(cmd.Context(), environment(g, args), "", mono)
 			if err != nil {
 				return err
 			}
@@ -34,8 +36,8 @@ func lockCommand(g *globals) *cobra.Command {
 		Use:   "check [environment]",
 		Short: "Exit with 3 when a base image is not pinned",
 		Args:  cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			s, err := g.open(environment(g, args), "")
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := g.openPlanned(cmd.Context(), environment(g, args), "", mono)
 			if err != nil {
 				return err
 			}
@@ -47,24 +49,10 @@ func lockCommand(g *globals) *cobra.Command {
 	return cmd
 }
 
-// pin is a base image and a platform that it is needed for.
-type pin struct{ reference, platform string }
-
-func (s *session) pins() []pin {
-	references, platforms := s.planner().BaseReferences()
-	var pins []pin
-	for _, reference := range references {
-		for _, platform := range platforms {
-			pins = append(pins, pin{reference, platform})
-		}
-	}
-	return pins
-}
-
-func (s *session) unpinned() []pin {
-	var missing []pin
-	for _, p := range s.pins() {
-		if _, ok := s.lock.Digest(p.reference, p.platform); !ok {
+func (s *session) unpinned() []orchestrator.Pin {
+	var missing []orchestrator.Pin
+	for _, p := range s.planner().Pins() {
+		if _, ok := s.lock.Digest(p.Reference, p.Platform); !ok {
 			missing = append(missing, p)
 		}
 	}
@@ -74,7 +62,7 @@ func (s *session) unpinned() []pin {
 func (s *session) checkLock() error {
 	missing := s.unpinned()
 	for _, p := range missing {
-		fmt.Fprintf(s.io.Out, "%s %s is not pinned\n", p.reference, p.platform)
+		fmt.Fprintf(s.io.Out, "%s %s is not pinned\n", p.Reference, p.Platform)
 	}
 	if len(missing) > 0 {
 		return &exitError{exitWouldChange}
@@ -85,7 +73,7 @@ func (s *session) checkLock() error {
 // updateLock resolves every base of the environment. Bases that only other
 // environments use keep their pins.
 func (s *session) updateLock(ctx context.Context) error {
-	moved, err := s.resolve(ctx, s.pins())
+	moved, err := s.resolve(ctx, s.planner().Pins())
 	if err != nil {
 		return err
 	}
@@ -106,7 +94,7 @@ func (s *session) ensureLock(ctx context.Context, locked bool, notice func(strin
 		return nil
 	}
 	if locked {
-		return &orchestrator.UnpinnedError{Reference: missing[0].reference, Platform: missing[0].platform}
+		return &orchestrator.UnpinnedError{Reference: missing[0].Reference, Platform: missing[0].Platform}
 	}
 	moved, err := s.resolve(ctx, missing)
 	for _, line := range moved {
@@ -117,7 +105,7 @@ func (s *session) ensureLock(ctx context.Context, locked bool, notice func(strin
 
 // resolve asks registries for the digests of pins, writes the lock when all
 // are known, and says what moved.
-func (s *session) resolve(ctx context.Context, pins []pin) ([]string, error) {
+func (s *session) resolve(ctx context.Context, pins []orchestrator.Pin) ([]string, error) {
 	next := s.lock.Clone()
 	blobs, err := cache.OpenBlobs(s.cache)
 	if err != nil {
@@ -125,11 +113,11 @@ func (s *session) resolve(ctx context.Context, pins []pin) ([]string, error) {
 	}
 	resolver := &images.Resolver{Client: &images.Client{}, Blobs: blobs, Root: s.root}
 	for _, p := range pins {
-		digest, err := resolver.Resolve(ctx, p.reference, p.platform)
+		digest, err := resolver.Resolve(ctx, p.Reference, p.Platform)
 		if err != nil {
-			return nil, fmt.Errorf("pin %s for %s: %w", p.reference, p.platform, err)
+			return nil, fmt.Errorf("pin %s for %s: %w", p.Reference, p.Platform, err)
 		}
-		next.Set(p.reference, p.platform, digest)
+		next.Set(p.Reference, p.Platform, digest)
 	}
 	moved := s.lock.Moves(next)
 	if len(moved) == 0 {

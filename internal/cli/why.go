@@ -18,12 +18,13 @@ import (
 
 func graphWhy(g *globals) *cobra.Command {
 	var registry, from, to string
+	var mono bool
 	cmd := &cobra.Command{
 		Use:   "why IMAGE [environment]",
 		Short: "Say which inputs of an image changed since it was last published",
 		Args:  cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, plan, err := g.planned(cmd, environment(g, args[1:]), registry, false)
+			s, plan, err := g.planned(cmd, environment(g, args[1:]), registry, false, mono)
 			if err != nil {
 				return err
 			}
@@ -36,6 +37,7 @@ func graphWhy(g *globals) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&registry, "registry", "", "look below this base instead of registry.base")
+	cmd.Flags().BoolVar(&mono, "mono", false, monoUsage)
 	cmd.Flags().StringVar(&from, "from", "", "compare from this tag (default: the last one published from here)")
 	cmd.Flags().StringVar(&to, "to", "", "compare to this tag (default: what stands in the workspace)")
 	return cmd
@@ -88,6 +90,7 @@ func (s *session) inputsOf(host, repository, tag string) ([]cache.Input, error) 
 
 func graphInputs(g *globals) *cobra.Command {
 	var registry, why, output string
+	var mono bool
 	cmd := &cobra.Command{
 		Use:   "inputs IMAGE [environment]",
 		Short: "List every input of an image's key",
@@ -96,7 +99,7 @@ func graphInputs(g *globals) *cobra.Command {
 			if output != "text" && output != "json" {
 				return usage(cmd, fmt.Errorf("unknown output %q: use text or json", output))
 			}
-			s, plan, err := g.planned(cmd, environment(g, args[1:]), registry, false)
+			s, plan, err := g.planned(cmd, environment(g, args[1:]), registry, false, mono)
 			if err != nil {
 				return err
 			}
@@ -112,6 +115,7 @@ func graphInputs(g *globals) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&registry, "registry", "", "look below this base instead of registry.base")
+	cmd.Flags().BoolVar(&mono, "mono", false, monoUsage)
 	cmd.Flags().StringVar(&why, "why", "", "name the rule that includes or ignores this path")
 	cmd.Flags().StringVar(&output, "output", "text", "text or json")
 	return cmd

@@ -1,0 +1,149 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+
+	"toa.io/toa/cache"
+	"toa.io/toa/extensions"
+	"toa.io/toa/extensions/bridge"
+	"toa.io/toa/orchestrator"
+	"toa.io/toa/workspace"
+)
+
+const monoUsage = "make one unit of all components and services"
+
+// openPlanned opens a session and finds out which units it has. The caller
+// closes the session.
+func (g *globals) openPlanned(ctx context.Context, environment, registry string, mono bool) (*session, error) {
+	s, err := g.open(environment, registry)
+	if err != nil {
+		return nil, err
+	}
+	if s.units, err = s.findUnits(ctx, mono); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// findUnits lists what runs, as far as images go. As long as neither the
+// context nor a manifest changes it is remembered: declaring thousands of
+// components takes longer than a run that builds nothing.
+func (s *session) findUnits(ctx context.Context, mono bool) ([]orchestrator.Unit, error) {
+	s.mono = mono
+	key, err := s.declarationKey()
+	if err != nil {
+		return nil, err
+	}
+	name := "units of " + s.chain
+	var units []orchestrator.Unit
+	if rest, ok := bytes.CutPrefix(s.files.Note(name), key[:]); ok && json.Unmarshal(rest, &units) == nil {
+		return units, nil
+	}
+	d, err := s.declare(ctx, mono)
+	if err != nil {
+		return nil, err
+	}
+	units = unitsOf(d)
+	if data, err := json.Marshal(units); err == nil && !s.askedForeign {
+		s.files.SetNote(name, append(key[:], data...))
+	}
+	return units, nil
+}
+
+// asking notes that a package was asked, which may answer otherwise next time
+// though no file of ours has changed.
+type asking struct {
+	extensions.Foreign
+	session *session
+}
+
+func (a asking) Describe(ctx context.Context, reference, from string, request extensions.Request) (extensions.Declaration, error) {
+	a.session.askedForeign = true
+	return a.Foreign.Describe(ctx, reference, from, request)
+}
+
+func unitsOf(d *extensions.Deployment) []orchestrator.Unit {
+	units := make([]orchestrator.Unit, len(d.Units))
+	for i, u := range d.Units {
+		units[i] = orchestrator.Unit{ID: u.ID, Packages: u.Installs}
+		if u.Service != nil {
+			units[i].Service = &orchestrator.Service{Package: u.Service.Package, Image: u.Service.Image}
+		}
+	}
+	return units
+}
+
+// declarationKey is of everything that decides which units there are, but for
+// what foreign packages say.
+func (s *session) declarationKey() (cache.Key, error) {
+	h := cache.NewHasher("toa/units/v1")
+	h.Field("version", buildVersion())
+	h.Field("environment", s.chain)
+	if s.mono {
+		h.Field("mono", "")
+	}
+	paths := []string{workspace.ContextFile}
+	for _, c := range s.workspace.Components {
+		paths = append(paths, c.Dir+"/"+workspace.ManifestFile)
+	}
+	if err := s.hashInstalled(h); err != nil {
+		return cache.Key{}, err
+	}
+	for _, path := range paths {
+		digest, err := s.files.Digest(path)
+		if err != nil {
+			return cache.Key{}, err
+		}
+		h.Key(path, digest)
+	}
+	return h.Sum(), nil
+}
+
+// hashInstalled adds what npm has installed at the root, which tells of what
+// packages bring.
+func (s *session) hashInstalled(h *cache.Hasher) error {
+	digest, err := s.files.Digest("node_modules/.package-lock.json")
+	if errors.Is(err, cache.ErrNotFound) {
+		return nil
+	}
+	h.Key("installed", digest)
+	return err
+}
+
+// declare finds out what the workspace needs of a deployment, once. Names that
+// only directories tell (of events and receivers) are read first. A package
+// that toa does not know is asked by its file, then by Node.
+func (s *session) declare(ctx context.Context, mono bool) (*extensions.Deployment, error) {
+	if s.deployment != nil {
+		return s.deployment, nil
+	}
+	root := os.DirFS(s.root)
+	if err := s.workspace.Discover(root); err != nil {
+		return nil, err
+	}
+	node := &bridge.Node{Root: s.root}
+	defer node.Close()
+	d, err := extensions.Declare(ctx, s.workspace, extensions.Options{
+		Mono:     mono,
+		Packages: root,
+		Foreign:  asking{extensions.Several{extensions.Declarative{Root: root}, node}, s},
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range d.Notices {
+		s.warn(noticeText(n))
+	}
+	s.deployment = d
+	return d, nil
+}
+
+// installed finds the package that the image of a service is made of.
+func (s *session) installed(reference string) (*workspace.Installed, error) {
+	return workspace.FindInstalled(os.DirFS(s.root), reference)
+}

@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"toa.io/toa/extensions"
+)
+
+// filling finds values of secrets: first those that the file has, then what
+// the sources say.
+type filling struct {
+	kept map[string]string // by variable
+	// sources say nothing of what they do not know. The first that knows wins.
+	sources []source
+	known   map[extensions.Secret]string
+}
+
+type source func(context.Context, extensions.Secret) (string, error)
+
+func (g *globals) filling(kept map[string]string, f *envFlags) *filling {
+	all := &filling{kept: kept, known: map[extensions.Secret]string{}}
+	if f.dev {
+		all.sources = append(all.sources, development, g.ofProcess)
+	}
+	if f.interactive {
+		asked := newPrompt(g.io)
+		all.sources = append(all.sources, func(ctx context.Context, s extensions.Secret) (string, error) {
+			return asked.ask(ctx, s.Name+"/"+s.Key)
+		})
+	}
+	return all
+}
+
+// entries are the variables with their values, in the same order.
+func (f *filling) entries(ctx context.Context, variables []extensions.Variable) ([]entry, error) {
+	entries := make([]entry, len(variables))
+	for i, v := range variables {
+		entries[i] = entry{v.Name, v.Value}
+		if v.Secret == nil {
+			continue
+		}
+		if entries[i].value = f.kept[v.Name]; entries[i].value != "" {
+			continue
+		}
+		var err error
+		if entries[i].value, err = f.find(ctx, *v.Secret); err != nil {
+			return nil, err
+		}
+	}
+	return entries, nil
+}
+
+// find asks each source once for a secret, however many variables hold it.
+func (f *filling) find(ctx context.Context, s extensions.Secret) (string, error) {
+	s.Optional = false // is a matter of the variable
+	if value, known := f.known[s]; known {
+		return value, nil
+	}
+	for _, ask := range f.sources {
+		value, err := ask(ctx, s)
+		if err != nil {
+			return "", err
+		}
+		if f.known[s] = value; value != "" {
+			break
+		}
+	}
+	return f.known[s], nil
+}
+
+// development are the credentials of brokers and databases that are started
+// for developing.
+func development(_ context.Context, s extensions.Secret) (string, error) {
+	if !strings.HasPrefix(s.Name, "toa-amqp-") && !strings.HasPrefix(s.Name, "toa-mongodb") {
+		return "", nil
+	}
+	return map[string]string{"username": "developer", "password": "secret"}[s.Key], nil
+}
+
+// ofProcess takes a variable of this process that is called as the key is.
+func (g *globals) ofProcess(_ context.Context, s extensions.Secret) (string, error) {
+	return g.io.Env(s.Key), nil
+}
