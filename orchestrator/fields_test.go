@@ -92,7 +92,7 @@ func TestKeyCoversStep(t *testing.T) {
 			Recipe: templates.Recipe{
 				Kind: KindComposition, Base: "base", Digests: []string{"d"}, Platforms: []string{"p"}, Arguments: []string{"a"},
 				Env: []string{"e"}, Workdir: "/w", NPM: templates.NPM{Registry: "r", Proxy: "x"},
-				Installs: []templates.Install{{Label: "l", Package: "p", Lock: "k", LockName: "n", Scripts: "s"}},
+				Installs: []templates.Install{{Label: "l", Package: "p", Lock: "k", LockName: "n", Config: "c", Scripts: "s"}},
 				Copies:   []templates.Copy{{Label: "l"}}, Runs: []templates.Run{{Line: "l", Owner: "o"}}, Cmd: "c",
 			},
 			Sources: []Source{{Label: "l", Version: "v", Tree: cache.NewTree(nil)}},

@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"path/filepath"
@@ -278,23 +279,28 @@ func (p Planner) complete(d *draft, deps []node) (*Step, error) {
 
 // digestPackages fills in what the installs of a dependencies image are made of.
 func (p Planner) digestPackages(d *draft, step *Step) error {
-	for i, c := range d.members {
-		if step.ID.Kind() != KindDependencies || i >= len(step.Recipe.Installs) {
-			return nil
+	for i := range step.Recipe.Installs {
+		install, dir := &step.Recipe.Installs[i], d.members[i].Dir
+		for _, file := range []struct {
+			name   string
+			digest *string
+		}{
+			{"package.json", &install.Package},
+			{install.LockName, &install.Lock},
+			{".npmrc", &install.Config},
+		} {
+			if file.name == "" {
+				continue
+			}
+			digest, err := p.Files.Digest(path.Join(dir, file.name))
+			if errors.Is(err, cache.ErrNotFound) && file.digest == &install.Config {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			*file.digest = digest.String()
 		}
-		install := &step.Recipe.Installs[i]
-		digest, err := p.Files.Digest(path.Join(c.Dir, "package.json"))
-		if err != nil {
-			return err
-		}
-		install.Package = digest.String()
-		if install.LockName == "" {
-			continue
-		}
-		if digest, err = p.Files.Digest(path.Join(c.Dir, install.LockName)); err != nil {
-			return err
-		}
-		install.Lock = digest.String()
 	}
 	return nil
 }

@@ -61,6 +61,7 @@ func TestKeysMoveWithTheirInputs(t *testing.T) {
 			s.write("components/store.orders/package.json", `{"dependencies": {"left-pad": "1.2.0"}}`)
 		}, []graph.ID{edge, dependencies}},
 		"a lockfile":        {func(s *site) { s.write("components/store.orders/package-lock.json", `{"lockfileVersion": 2}`) }, []graph.ID{edge, dependencies}},
+		"npm's settings":    {func(s *site) { s.write("components/store.orders/.npmrc", "registry=https://npm.test") }, []graph.ID{edge, dependencies}},
 		"the module format": {func(s *site) { s.write("package.json", `{"type": "module"}`) }, []graph.ID{back, mail, edge}},
 		"a base":            {context("image: scratch", "image: b@sha256:"+strings.Repeat("a", 64)), everything},
 		"platforms":         {context("[linux/amd64]", "[linux/amd64, linux/arm64]"), everything},

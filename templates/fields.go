@@ -31,6 +31,7 @@ func (r Recipe) Fields(yield func(label, value string)) {
 	for _, install := range r.Installs {
 		yield("install "+install.Label+" package.json", install.Package)
 		yield("install "+install.Label+" lockfile", strings.TrimSpace(install.LockName+" "+install.Lock))
+		yield("install "+install.Label+" .npmrc", install.Config)
 		yield("install "+install.Label+" scripts", install.Scripts)
 	}
 	for i, dir := range r.Copies {

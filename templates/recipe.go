@@ -52,6 +52,9 @@ type Install struct {
 	Package, Lock string
 	// LockName is "package-lock.json" or "npm-shrinkwrap.json", or empty.
 	LockName string
+	// Config is the hex digest of .npmrc, or empty. The digest only: it may
+	// hold a token.
+	Config string
 	// Scripts says what becomes of install scripts: "run" or "ignore".
 	Scripts string
 }
