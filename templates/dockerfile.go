@@ -21,13 +21,13 @@ func Source(kind string) string {
 	return string(text)
 }
 
-// Dockerfile renders a recipe. A value that would end its line, and so could
-// add an instruction, is an error.
+// Dockerfile renders a recipe. A value that would end its line or join it with
+// the next, and so could add or swallow an instruction, is an error.
 func Dockerfile(r Recipe) (string, error) {
 	var bad error
 	r.Fields(func(label, value string) {
-		if bad == nil && strings.ContainsAny(label+value, "\n\r\x00") {
-			bad = fmt.Errorf("render Dockerfile: %q holds a line break: %q", label, value)
+		if strings.ContainsAny(label+value, "\n\r\x00") || strings.HasSuffix(strings.TrimRight(value, " \t"), `\`) {
+			bad = fmt.Errorf("render Dockerfile: %s holds a line break, or ends in a backslash: %q", label, value)
 		}
 	})
 	if bad != nil {
