@@ -258,15 +258,26 @@ func drain(resp *http.Response) {
 	_ = resp.Body.Close()
 }
 
-// expect passes on an answer of one of the statuses; any other is an error.
-func expect(resp *http.Response, err error, statuses ...int) (*http.Response, error) {
+// answer is a registry's answer without its body.
+type answer struct {
+	status int
+	header http.Header
+	// from is the address that answered, after redirects.
+	from *url.URL
+}
+
+// ask sends a call whose answer has no body that matters. Any status but those
+// stated is an error.
+func (r *repository) ask(ctx context.Context, c call, statuses ...int) (answer, error) {
+	resp, err := r.do(ctx, c)
 	if err != nil {
-		return nil, err
+		return answer{}, err
 	}
-	if slices.Contains(statuses, resp.StatusCode) {
-		return resp, nil
+	if !slices.Contains(statuses, resp.StatusCode) {
+		return answer{}, answerError(resp)
 	}
-	return nil, answerError(resp)
+	drain(resp)
+	return answer{resp.StatusCode, resp.Header, resp.Request.URL}, nil
 }
 
 func (c *Client) backoff() time.Duration { return cmp.Or(c.Backoff, 200*time.Millisecond) }

@@ -3,7 +3,6 @@ package images
 import (
 	"slices"
 	"strings"
-	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"toa.io/toa/templates"
@@ -14,8 +13,8 @@ const author = "toa"
 
 // configure makes an image's config: the base's, with what the recipe says and
 // the layers on top. It states nothing of this machine or moment.
-func configure(base v1.ConfigFile, recipe *templates.Recipe, platform v1.Platform, layers []layer, epoch time.Time) v1.ConfigFile {
-	created := v1.Time{Time: epoch}
+func configure(base v1.ConfigFile, recipe *templates.Recipe, platform v1.Platform, layers []layer) v1.ConfigFile {
+	created := v1.Time{Time: epoch(recipe)}
 	file := v1.ConfigFile{
 		Architecture: platform.Architecture,
 		OS:           platform.OS,

@@ -25,9 +25,6 @@ type Native struct {
 	Layout *Layout
 	// Root is the directory that relative "oci-layout://DIR" references start from.
 	Root string
-	// Epoch is the time of all files and configs, in whole seconds; zero means
-	// 1970. It is for SOURCE_DATE_EPOCH.
-	Epoch time.Time
 	// NPM is the npm command; empty means "npm".
 	NPM string
 	// NPMCache is where npm keeps what it downloads; empty means its default.
@@ -93,7 +90,7 @@ func (n *Native) assemble(base child, recipe *templates.Recipe, platform v1.Plat
 	for _, one := range layers {
 		all = append(all, one.content)
 	}
-	return newChild(configure(base.file, recipe, platform, layers, n.epoch()), all)
+	return newChild(configure(base.file, recipe, platform, layers), all)
 }
 
 // remember keeps manifests and configs, for images that start from this one
@@ -106,12 +103,8 @@ func (n *Native) remember(image *Image) {
 	}
 }
 
-func (n *Native) epoch() time.Time {
-	if n.Epoch.IsZero() {
-		return time.Unix(0, 0).UTC()
-	}
-	return n.Epoch.UTC().Truncate(time.Second)
-}
+// epoch is the time that everything in an image of the recipe carries.
+func epoch(recipe *templates.Recipe) time.Time { return time.Unix(recipe.Epoch, 0).UTC() }
 
 // base is what the image starts from on one platform.
 func (n *Native) base(ctx context.Context, step orchestrator.Step, deps []orchestrator.Result, at int, p v1.Platform) (child, error) {
@@ -169,7 +162,8 @@ func (n *Native) sources(ctx context.Context, step orchestrator.Step) ([]layer, 
 	layers := make([]layer, count)
 	for i := range layers {
 		var err error
-		if layers[i], err = n.layer(ctx, parts[i*len(parts)/count:(i+1)*len(parts)/count]); err != nil {
+		share := parts[i*len(parts)/count : (i+1)*len(parts)/count]
+		if layers[i], err = n.layer(ctx, share, epoch(&step.Recipe)); err != nil {
 			return nil, err
 		}
 	}
@@ -182,9 +176,9 @@ func place(workdir, label string) string {
 }
 
 // layer finds or makes the layer of parts.
-func (n *Native) layer(ctx context.Context, parts []part) (layer, error) {
-	return n.keep(ctx, n.layerKey(parts), "copy "+prefixes(parts), func(ctx context.Context) (cache.Layer, error) {
-		return pack(ctx, n.Blobs, parts, n.epoch())
+func (n *Native) layer(ctx context.Context, parts []part, at time.Time) (layer, error) {
+	return n.keep(ctx, layerKey(parts, at), "copy "+prefixes(parts), func(ctx context.Context) (cache.Layer, error) {
+		return pack(ctx, n.Blobs, parts, at)
 	})
 }
 
@@ -219,10 +213,10 @@ func newLayer(kept cache.Layer, made string, from origin) (layer, error) {
 }
 
 // layerKey is of everything that decides a layer's bytes.
-func (n *Native) layerKey(parts []part) cache.Key {
+func layerKey(parts []part, at time.Time) cache.Key {
 	h := cache.NewHasher("toa/layer/v1")
 	h.Field("compression", compression)
-	h.Field("epoch", n.epoch().Format(time.RFC3339))
+	h.Field("epoch", at.Format(time.RFC3339))
 	for _, one := range parts {
 		h.Field("prefix", one.prefix)
 		h.Key("tree", one.tree.Key)

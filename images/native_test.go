@@ -140,8 +140,9 @@ func TestGoldenDigest(t *testing.T) {
 func TestEpochMovesTheImage(t *testing.T) {
 	dir := files{"a": "1"}.write(t, t.TempDir())
 	b := newBench(t, t.TempDir())
-	b.native.Epoch = time.Unix(1_700_000_000, 5)
-	image := b.build(t, step(t, "shop/x", "t", map[string]string{"a": dir}))
+	s := step(t, "shop/x", "t", map[string]string{"a": dir})
+	s.Recipe.Epoch = 1_700_000_000
+	image := b.build(t, s)
 	same(t, "created", configOf(t, b, image.Digest()).Created.UTC().Unix(), int64(1_700_000_000))
 }
 

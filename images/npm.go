@@ -35,6 +35,7 @@ type install struct {
 	step   graph.ID
 	source orchestrator.Source
 	npm    templates.NPM
+	epoch  time.Time
 	target npmTarget
 	// prefix is where the packages go in the image.
 	prefix string
@@ -50,7 +51,7 @@ func (n *Native) installs(ctx context.Context, step orchestrator.Step, target np
 			return nil, fmt.Errorf("%s installs in %d directories and is given %d", step.ID, len(layers), len(step.Sources))
 		}
 		job := install{
-			Install: one, step: step.ID, source: step.Sources[i], npm: step.Recipe.NPM, target: target,
+			Install: one, step: step.ID, source: step.Sources[i], npm: step.Recipe.NPM, epoch: epoch(&step.Recipe), target: target,
 			prefix: path.Join(place(step.Recipe.Workdir, one.Label), npmModules),
 		}
 		var err error
@@ -81,7 +82,7 @@ func (n *Native) install(ctx context.Context, job install) (layer, error) {
 	if lock.portable() {
 		job.target = npmTarget{}
 	}
-	return n.keep(ctx, n.installKey(job), "npm ci in /"+path.Dir(job.prefix), run)
+	return n.keep(ctx, installKey(job), "npm ci in /"+path.Dir(job.prefix), run)
 }
 
 // read takes the files of the component that npm gets, as they were hashed.
@@ -92,18 +93,18 @@ func (job *install) read() error {
 	}
 	defer func() { _ = root.Close() }()
 	job.files = map[string][]byte{}
-	for name, want := range map[string]string{"package.json": job.Package, job.LockName: job.Lock, ".npmrc": ""} {
+	for name, want := range map[string]string{"package.json": job.Package, job.LockName: job.Lock, ".npmrc": job.Config} {
 		if name == "" {
 			continue
 		}
 		data, err := readFile(root, name)
-		if name == ".npmrc" && errors.Is(err, fs.ErrNotExist) {
+		if want == "" && errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		if want != "" && cache.Digest(data).String() != want {
+		if cache.Digest(data).String() != want {
 			return &cache.ChangedError{Path: name, Now: "its content is another"}
 		}
 		job.files[name] = data
@@ -165,10 +166,10 @@ func (e *LocalDependencyError) Hint() string {
 }
 
 // installKey is of everything that decides what npm installs from a lockfile.
-func (n *Native) installKey(job install) cache.Key {
+func installKey(job install) cache.Key {
 	h := cache.NewHasher("toa/npm-layer/v1")
 	h.Field("compression", compression)
-	h.Field("epoch", n.epoch().Format(time.RFC3339))
+	h.Field("epoch", job.epoch.Format(time.RFC3339))
 	h.Field("prefix", job.prefix)
 	for _, name := range slices.Sorted(maps.Keys(job.files)) {
 		h.Field("file", name)
@@ -207,7 +208,7 @@ func (n *Native) runNPM(ctx context.Context, job install) (made cache.Layer, err
 		n.notice(fmt.Sprintf("%s has no lockfile: its packages are not reproducible (resolved now: %s)", job.source.Component, tree.Key.Tag()))
 	}
 	parts := []part{{prefix: job.prefix, dir: filepath.Join(work, npmModules), owner: job.source.Component, tree: tree}}
-	return pack(ctx, n.Blobs, parts, n.epoch())
+	return pack(ctx, n.Blobs, parts, job.epoch)
 }
 
 func (n *Native) notice(text string) {

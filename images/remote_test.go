@@ -239,10 +239,13 @@ func TestUnreachableRegistryIsAnError(t *testing.T) {
 // still lands.
 func TestPushSurvivesFaults(t *testing.T) {
 	faults := map[string]func(w http.ResponseWriter){
-		"500": func(w http.ResponseWriter) { w.WriteHeader(500) },
-		"502": func(w http.ResponseWriter) { w.WriteHeader(502) },
-		"503": func(w http.ResponseWriter) { w.WriteHeader(503) },
-		"429": func(w http.ResponseWriter) { w.Header().Set("Retry-After", "0"); w.WriteHeader(429) },
+		"500": func(w http.ResponseWriter) { w.WriteHeader(http.StatusInternalServerError) },
+		"502": func(w http.ResponseWriter) { w.WriteHeader(http.StatusBadGateway) },
+		"503": func(w http.ResponseWriter) { w.WriteHeader(http.StatusServiceUnavailable) },
+		"429": func(w http.ResponseWriter) {
+			w.Header().Set("Retry-After", "0")
+			w.WriteHeader(http.StatusTooManyRequests)
+		},
 		"EOF": func(http.ResponseWriter) { panic(http.ErrAbortHandler) },
 	}
 	for fault, fail := range faults {
@@ -273,7 +276,7 @@ func TestFailingPushGivesUpAndTagsNothing(t *testing.T) {
 	reg := newRegistry(t)
 	reg.intercept(func(w http.ResponseWriter, r *http.Request) bool {
 		if r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/blobs/") {
-			w.WriteHeader(500)
+			w.WriteHeader(http.StatusInternalServerError)
 			return true
 		}
 		return false

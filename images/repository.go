@@ -24,22 +24,18 @@ const digestHeader = "Docker-Content-Digest"
 // digest is that of the manifest which target (a tag or a digest) names, or
 // cache.ErrNotFound.
 func (r *repository) digest(ctx context.Context, target string) (string, error) {
-	resp, err := r.do(ctx, call{
+	said, err := r.ask(ctx, call{
 		method: http.MethodHead,
 		path:   "manifests/" + target,
 		header: http.Header{"Accept": manifestTypes},
-	})
-	if err != nil {
-		return "", err
-	}
-	drain(resp)
+	}, http.StatusOK, http.StatusNotFound)
 	switch {
-	case resp.StatusCode == http.StatusNotFound:
+	case err != nil:
+		return "", err
+	case said.status == http.StatusNotFound:
 		return "", cache.ErrNotFound
-	case resp.StatusCode != http.StatusOK:
-		return "", answerError(resp)
 	}
-	if digest := resp.Header.Get(digestHeader); digest != "" {
+	if digest := said.header.Get(digestHeader); digest != "" {
 		return digest, nil
 	}
 	return r.digestOfContent(ctx, target)
@@ -80,13 +76,14 @@ func (r *repository) open(ctx context.Context, d v1.Descriptor) (io.ReadCloser, 
 
 func (r *repository) get(ctx context.Context, c call) (io.ReadCloser, error) {
 	resp, err := r.do(ctx, c)
-	if err == nil && resp.StatusCode == http.StatusNotFound {
+	switch {
+	case err != nil:
+		return nil, err
+	case resp.StatusCode == http.StatusNotFound:
 		drain(resp)
 		return nil, cache.ErrNotFound
-	}
-	resp, err = expect(resp, err, http.StatusOK)
-	if err != nil {
-		return nil, err
+	case resp.StatusCode != http.StatusOK:
+		return nil, answerError(resp)
 	}
 	return resp.Body, nil
 }
@@ -106,19 +103,8 @@ func readSmall(r io.Reader) ([]byte, error) {
 
 // holds asks whether a blob is there.
 func (r *repository) holds(ctx context.Context, digest v1.Hash) (bool, error) {
-	resp, err := r.do(ctx, call{method: http.MethodHead, path: "blobs/" + digest.String()})
-	if err != nil {
-		return false, err
-	}
-	drain(resp)
-	switch resp.StatusCode {
-	case http.StatusOK:
-		return true, nil
-	case http.StatusNotFound:
-		return false, nil
-	default:
-		return false, answerError(resp)
-	}
+	said, err := r.ask(ctx, call{method: http.MethodHead, path: "blobs/" + digest.String()}, http.StatusOK, http.StatusNotFound)
+	return said.status == http.StatusOK, err
 }
 
 // upload sends a blob in two requests. Where the connection breaks it begins
@@ -173,23 +159,21 @@ func (r *repository) mount(ctx context.Context, c content, from string) (bool, e
 // begin opens an upload and returns where to send the blob, or errMounted.
 func (r *repository) begin(ctx context.Context, c call) (*url.URL, error) {
 	c.method, c.path = http.MethodPost, "blobs/uploads/"
-	resp, err := r.do(ctx, c)
-	resp, err = expect(resp, err, http.StatusAccepted, http.StatusCreated)
-	if err != nil {
+	said, err := r.ask(ctx, c, http.StatusAccepted, http.StatusCreated)
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	drain(resp)
-	if resp.StatusCode == http.StatusCreated && c.pull != "" {
+	case said.status == http.StatusCreated && c.pull != "":
 		return nil, errMounted
 	}
-	return r.location(resp)
+	return r.location(said)
 }
 
 // location is where the registry says that a blob goes. Behind a proxy that
 // ends TLS registries say http of themselves: the scheme stays ours.
-func (r *repository) location(resp *http.Response) (*url.URL, error) {
-	target, err := resp.Location()
-	if err != nil {
+func (r *repository) location(said answer) (*url.URL, error) {
+	target, err := said.from.Parse(said.header.Get("Location"))
+	if err != nil || said.header.Get("Location") == "" {
 		return nil, fmt.Errorf("%s opens an upload without saying where", r.registry)
 	}
 	if target.Host == r.registry.RegistryStr() {
@@ -202,7 +186,7 @@ func (r *repository) location(resp *http.Response) (*url.URL, error) {
 }
 
 func (r *repository) finish(ctx context.Context, session *url.URL, c content) error {
-	resp, err := r.do(ctx, call{
+	_, err := r.ask(ctx, call{
 		method: http.MethodPut,
 		url:    session,
 		query:  url.Values{"digest": {c.Digest.String()}},
@@ -210,34 +194,26 @@ func (r *repository) finish(ctx context.Context, session *url.URL, c content) er
 		body:   func() (io.ReadCloser, error) { return c.open(ctx) },
 		size:   c.Size,
 		once:   true,
-	})
-	resp, err = expect(resp, err, http.StatusCreated, http.StatusNoContent, http.StatusOK)
-	if err != nil {
-		return err
+	}, http.StatusCreated, http.StatusNoContent, http.StatusOK)
+	if err == nil {
+		r.client.bytes.Add(c.Size)
 	}
-	drain(resp)
-	r.client.bytes.Add(c.Size)
-	return nil
+	return err
 }
 
 // put sends a manifest to target, a tag or its digest, and verifies that the
 // registry has it there.
 func (r *repository) put(ctx context.Context, doc document, target string) error {
-	resp, err := r.do(ctx, call{
+	said, err := r.ask(ctx, call{
 		method: http.MethodPut,
 		path:   "manifests/" + target,
 		header: http.Header{"Content-Type": {string(doc.MediaType)}},
 		body:   func() (io.ReadCloser, error) { return memory(doc.raw).open(ctx, doc.Descriptor) },
 		size:   doc.Size,
-	})
-	resp, err = expect(resp, err, http.StatusCreated, http.StatusOK, http.StatusAccepted)
-	if err != nil {
-		return err
-	}
-	drain(resp)
+	}, http.StatusCreated, http.StatusOK, http.StatusAccepted)
 	want := doc.Digest.String()
-	if resp.Header.Get(digestHeader) == want {
-		return nil
+	if err != nil || said.header.Get(digestHeader) == want {
+		return err
 	}
 	got, err := r.digest(ctx, target)
 	if err != nil {

@@ -63,8 +63,10 @@ func TestBrokenLock(t *testing.T) {
 		{"platform", "version: 1\nbases:\n  node:24:\n    arm64: " + digest("a") + "\n", "toa.lock:4:5: bases.\"node:24\".arm64: expected os/arch or os/arch/variant as a key"},
 		{"digest", "version: 1\nbases:\n  node:24:\n    linux/arm64: sha256:abc\n", `toa.lock:4:18: bases."node:24".linux/arm64: expected sha256: and 64 hex digits, found "sha256:abc"`},
 		{"reference", "version: 1\nbases:\n  --rm:\n    linux/arm64: " + digest("a") + "\n", `toa.lock:4:5: bases: expected an image reference as a key, found "--rm"`},
-		{"platform twice", "version: 1\nbases:\n  a:\n    linux/arm64: " + digest("a") + "\n    linux/arm64: " + digest("b") + "\n",
-			"toa.lock:5:5: duplicate key \"linux/arm64\", the first is in line 4\n    keep one of them"},
+		{
+			"platform twice", "version: 1\nbases:\n  a:\n    linux/arm64: " + digest("a") + "\n    linux/arm64: " + digest("b") + "\n",
+			"toa.lock:5:5: duplicate key \"linux/arm64\", the first is in line 4\n    keep one of them",
+		},
 		{"merge conflict", "version: 1\n<<<<<<< ours\nbases: {}\n", "toa.lock:2:1: not YAML: could not find expected ':'"},
 	}
 	for _, test := range tests {

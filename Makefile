@@ -1,0 +1,90 @@
+# Everything here needs Go and a C compiler; what else it needs it fetches.
+# With TOA_TEST_STRICT=1 a test that is skipped fails the run.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-builtin-rules
+
+TOOL := test/tools/run
+BUILD_FILES = $(shell git ls-files --cached --others --exclude-standard -- '*.bazel' '*.bzl' WORKSPACE)
+FUZZ_TIME ?= 20s
+BENCH ?=
+
+.PHONY: help
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 20
+
+.PHONY: build
+build: ## build ./toa
+	go build -trimpath -o toa ./cmd/toa
+
+.PHONY: test
+test: ## run all tests with the race detector
+	@test/setup git node npm
+ifdef TOA_TEST_STRICT
+	go test -race -json ./... | go run -race ./test/strict
+else
+	go test -race ./...
+endif
+
+.PHONY: check
+check: check-format check-tidy check-build-files vet lint vulnerabilities test ## all that a change must pass
+
+.PHONY: check-fast
+check-fast: check-format vet ## the part of check that needs nothing but Go
+
+.PHONY: check-format
+check-format:
+	@unformatted=$$($(TOOL) gofumpt -l .); \
+	[ -z "$$unformatted" ] || { echo "not formatted, run make format: $$unformatted" >&2; exit 1; }
+
+.PHONY: check-tidy
+check-tidy:
+	go mod tidy -diff
+
+.PHONY: check-build-files
+check-build-files:
+	@test/setup node npm
+	$(TOOL) gazelle update -mode=diff
+	$(TOOL) buildifier -mode=check -lint=warn $(BUILD_FILES)
+
+# The race detector's build of the dependencies is the one that the tests use.
+.PHONY: vet
+vet:
+	go vet -race ./...
+
+.PHONY: lint
+lint: ## run golangci-lint (its first build takes minutes)
+	$(TOOL) golangci-lint run ./...
+
+.PHONY: vulnerabilities
+vulnerabilities: ## look the dependencies up in the Go vulnerability database
+	@if curl --silent --fail --head --max-time 5 --output /dev/null https://vuln.go.dev/index/db.json; \
+	then $(TOOL) govulncheck ./...; \
+	else echo "vulnerabilities: skipped, the database cannot be reached" >&2; fi
+
+.PHONY: format
+format: ## format Go and Bazel files
+	$(TOOL) gofumpt -w .
+	$(TOOL) buildifier -mode=fix $(BUILD_FILES)
+
+.PHONY: build-files
+build-files: ## write BUILD.bazel files and MODULE.bazel's list anew
+	go test ./internal/arch -run ModuleBazel -update
+	$(TOOL) gazelle update -mode=fix
+	$(TOOL) buildifier -mode=fix $(BUILD_FILES)
+
+.PHONY: fuzz
+fuzz: ## run each fuzz target for FUZZ_TIME (default 20s)
+	@grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n 1 dirname | sort -u | while read -r dir; do \
+		sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' "$$dir"/*_test.go | while read -r target; do \
+			echo "== $$dir $$target"; \
+			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZ_TIME) "$$dir" </dev/null; \
+		done; \
+	done
+
+.PHONY: bench
+bench: ## measure against the peers (BENCH=-quick for small trees)
+	@test/setup git b3sum
+	go run ./bench/run $(BENCH)

@@ -1,0 +1,4 @@
+package main
+
+// rssUnit is the unit of Rusage.Maxrss in bytes.
+const rssUnit = 1 << 10

@@ -1,0 +1,107 @@
+package arch_test
+
+import (
+	"os"
+	"testing"
+
+	"toa.io/toa/internal/arch"
+)
+
+// house is the map of this repository: every package, what it may import, and
+// who owns the modules that are heavy or decide a format. Change it on purpose,
+// with the reason in the commit.
+var house = arch.Law{
+	Module: "toa.io/toa",
+	Rooms: map[string]arch.Room{
+		"graph":     {},
+		"cache":     {},
+		"templates": {},
+
+		"workspace":  {Imports: []string{"graph"}},
+		"extensions": {Imports: []string{"workspace"}},
+		"chart":      {Imports: []string{"workspace", "extensions", "graph"}},
+
+		"orchestrator": {Imports: []string{"workspace", "graph", "cache", "templates", "chart"}},
+
+		"images":  {Imports: []string{"orchestrator", "workspace", "graph", "cache", "templates"}},
+		"release": {Imports: []string{"chart", "orchestrator", "workspace", "cache"}},
+
+		"internal/ui":  {Imports: []string{"orchestrator", "graph"}},
+		"internal/cli": {Imports: []string{"*"}},
+		"cmd/toa":      {Imports: []string{"internal/cli"}},
+
+		"internal/arch": {},
+
+		"bench/generate":    {},
+		"bench/hash":        {Imports: []string{"cache"}},
+		"bench/openread":    {},
+		"bench/registry":    {},
+		"bench/remotewrite": {},
+		"bench/run":         {},
+		"test/strict":       {},
+	},
+	Owners: []arch.Owner{
+		{Module: "go.etcd.io/bbolt", Rooms: []string{"cache"}},
+		{Module: "github.com/zeebo/blake3", Rooms: []string{"cache"}},
+
+		{Module: "github.com/moby/buildkit", Rooms: []string{"images"}},
+		{Module: "github.com/tonistiigi/fsutil", Rooms: []string{"images"}},
+		{
+			Module: "github.com/google/go-containerregistry",
+			Rooms:  []string{"images", "bench/remotewrite"},
+			Tests:  []string{"cmd/toa", "internal/cli"}, // they link it already, through images
+		},
+
+		{Module: "helm.sh/helm/v3", Rooms: []string{"release"}},
+		{Module: "k8s.io", Rooms: []string{"release"}},
+		{Module: "sigs.k8s.io", Rooms: []string{"release"}},
+
+		{Module: "github.com/spf13/cobra", Rooms: []string{"internal/cli"}},
+		{Module: "github.com/spf13/pflag", Rooms: []string{"internal/cli"}},
+		{Module: "github.com/vbauerster/mpb/v8", Rooms: []string{"internal/ui"}},
+		{Module: "golang.org/x/term", Rooms: []string{"internal/ui", "internal/cli"}},
+
+		{Module: "go.yaml.in/yaml", Rooms: []string{"workspace"}, Tests: []string{"*"}},
+		{Module: "github.com/distribution/distribution/v3", Rooms: []string{"internal/cli", "bench/registry"}, Tests: []string{"*"}},
+
+		{Module: "go.starlark.net", Tests: []string{"internal/arch"}},
+		{Module: "github.com/rogpeppe/go-internal", Tests: []string{"*"}},
+		{Module: "pgregory.net/rapid", Tests: []string{"*"}},
+	},
+	Banned: []string{
+		"util", "utils", "common", "helper", "helpers", "type", "types",
+		"model", "models", "misc", "shared", "lib", "tools",
+	},
+}
+
+func TestTheHouse(t *testing.T) {
+	violations, err := arch.Check(os.DirFS("../.."), house)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range violations {
+		t.Error(v)
+	}
+}
+
+// An owner or an import that names no room guards nothing.
+func TestTheTableNamesRooms(t *testing.T) {
+	known := func(room string) bool {
+		_, ok := house.Rooms[room]
+		return ok || room == "*"
+	}
+	for name, room := range house.Rooms {
+		for _, i := range room.Imports {
+			if !known(i) {
+				t.Errorf("room %s may import %s, which is no room", name, i)
+			}
+		}
+	}
+	for _, o := range house.Owners {
+		for _, room := range append(o.Rooms, o.Tests...) {
+			if !known(room) {
+				t.Errorf("module %s is owned by %s, which is no room", o.Module, room)
+			}
+		}
+	}
+}
