@@ -19,6 +19,10 @@ import (
 // goes on without it.
 const lockTimeout = time.Second
 
+// mapSize is how much address space is mapped at once. A map that has to grow
+// in a transaction costs a copy of all that the transaction has read.
+const mapSize = 64 << 20
+
 // errUnavailable is what View and Update return when the file cannot be used;
 // whoever asked goes on as if it held nothing. The warning was given already.
 var errUnavailable = errors.New("cache file is unavailable")
@@ -99,7 +103,7 @@ func (d *DB) use(readOnly bool, fn func(*bbolt.DB) error) (err error) {
 	if err := private(filepath.Dir(d.path)); err != nil {
 		return err
 	}
-	db, err := bbolt.Open(d.path, 0o600, &bbolt.Options{Timeout: lockTimeout, ReadOnly: readOnly})
+	db, err := bbolt.Open(d.path, 0o600, &bbolt.Options{Timeout: lockTimeout, ReadOnly: readOnly, InitialMmapSize: mapSize})
 	if err != nil {
 		return openError(err)
 	}

@@ -51,13 +51,14 @@ var hashers = sync.Pool{New: func() any { return blake3.New() }}
 // keys of different kinds apart and carries their schema version
 // ("toa/composition/v1").
 type Hasher struct {
-	blake  *blake3.Hasher
-	length [8]byte
+	blake *blake3.Hasher
+	// buf gathers fields: they are shorter than what hashes well at a time.
+	buf []byte
 }
 
 // NewHasher starts a key of the given domain.
 func NewHasher(domain string) *Hasher {
-	h := &Hasher{blake: hashers.Get().(*blake3.Hasher)}
+	h := &Hasher{blake: hashers.Get().(*blake3.Hasher), buf: make([]byte, 0, 512)}
 	h.blake.Reset()
 	h.write(domain)
 	return h
@@ -73,27 +74,32 @@ func (h *Hasher) Field(label, value string) {
 func (h *Hasher) Key(label string, k Key) {
 	h.write(label)
 	h.size(len(k))
-	_, _ = h.blake.Write(k[:])
+	h.buf = append(h.buf, k[:]...)
 }
 
 // Sum is the key of all fields. The hasher must not be used after it.
 func (h *Hasher) Sum() Key {
 	var k Key
+	_, _ = h.blake.Write(h.buf)
 	h.blake.Sum(k[:0])
 	hashers.Put(h.blake)
-	h.blake = nil
+	h.blake, h.buf = nil, nil
 	return k
 }
 
 func (h *Hasher) write(s string) {
 	h.size(len(s))
-	_, _ = h.blake.WriteString(s)
+	h.buf = append(h.buf, s...)
+	if len(h.buf) >= hashAtOnce {
+		_, _ = h.blake.Write(h.buf)
+		h.buf = h.buf[:0]
+	}
 }
 
-func (h *Hasher) size(n int) {
-	binary.LittleEndian.PutUint64(h.length[:], uint64(n))
-	_, _ = h.blake.Write(h.length[:])
-}
+// hashAtOnce is about what BLAKE3 hashes in parallel lanes.
+const hashAtOnce = 8 << 10
+
+func (h *Hasher) size(n int) { h.buf = binary.LittleEndian.AppendUint64(h.buf, uint64(n)) }
 
 // Digest is the BLAKE3-256 digest of bytes, without domain or fields: what a
 // file's content hashes to.

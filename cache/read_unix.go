@@ -1,8 +1,10 @@
 package cache
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/zeebo/blake3"
@@ -24,27 +26,42 @@ func openAt(dir int, name string, flags int) (int, error) {
 // of memory, small enough to stay in the second-level cache.
 var buffers = sync.Pool{New: func() any { return new([256 << 10]byte) }}
 
-// digestOf hashes what can be read from fd, size bytes if it has so many. No
+// digester hashes one file after another. Taking one costs more than hashing a
+// small file.
+type digester struct {
+	buffer *[256 << 10]byte
+	blake  *blake3.Hasher
+}
+
+func newDigester() digester {
+	return digester{buffer: buffers.Get().(*[256 << 10]byte), blake: hashers.Get().(*blake3.Hasher)}
+}
+
+func (d digester) release() {
+	buffers.Put(d.buffer)
+	hashers.Put(d.blake)
+}
+
+// digest hashes what can be read from fd, size bytes if it has so many. No
 // os.File and no io.Copy: for small files they cost more than the hash.
-func digestOf(fd int, size int64) (Key, error) {
-	buffer := buffers.Get().(*[256 << 10]byte)
-	defer buffers.Put(buffer)
-	blake := hashers.Get().(*blake3.Hasher)
-	defer hashers.Put(blake)
-	blake.Reset()
+func (d digester) digest(fd int, size int64) (Key, error) {
+	d.blake.Reset()
 	for size > 0 {
-		n, err := ignoringEINTR(func() (int, error) { return unix.Read(fd, buffer[:min(size, int64(len(buffer)))]) })
+		n, err := unix.Read(fd, d.buffer[:min(size, int64(len(d.buffer)))])
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
 		if err != nil {
 			return Key{}, err
 		}
 		if n == 0 {
 			break
 		}
-		_, _ = blake.Write(buffer[:n])
+		_, _ = d.blake.Write(d.buffer[:n])
 		size -= int64(n)
 	}
 	var k Key
-	blake.Sum(k[:0])
+	d.blake.Sum(k[:0])
 	return k, nil
 }
 
@@ -66,21 +83,28 @@ func readSmall(fd int) ([]byte, error) {
 	}
 }
 
-// listNames lists a directory in byte order.
-func listNames(fd int) ([]string, error) {
+// name is an entry of a directory. Kind is the file type that the listing
+// states (unix.S_IFMT bits), or zero where it does not.
+type name struct {
+	text string
+	kind uint32
+}
+
+// list lists a directory in byte order.
+func list(fd int) ([]name, error) {
 	buffer := buffers.Get().(*[256 << 10]byte)
 	defer buffers.Put(buffer)
-	var names []string
+	var names []name
 	for {
 		n, err := ignoringEINTR(func() (int, error) { return unix.ReadDirent(fd, buffer[:]) })
 		if err != nil {
 			return nil, err
 		}
 		if n == 0 {
-			slices.Sort(names)
+			slices.SortFunc(names, func(a, b name) int { return strings.Compare(a.text, b.text) })
 			return names, nil
 		}
-		_, _, names = unix.ParseDirent(buffer[:n], -1, names)
+		names = appendNames(names, buffer[:n])
 	}
 }
 

@@ -50,7 +50,7 @@ func checksum(key, payload []byte) Key {
 type packer struct{ buf []byte }
 
 func (p *packer) uint(n uint64)   { p.buf = binary.AppendUvarint(p.buf, n) }
-func (p *packer) int(n int64)     { p.buf = binary.LittleEndian.AppendUint64(p.buf, uint64(n)) } //nolint:gosec // same bits
+func (p *packer) int(n int64)     { p.buf = binary.LittleEndian.AppendUint64(p.buf, uint64(n)) }
 func (p *packer) key(k Key)       { p.buf = append(p.buf, k[:]...) }
 func (p *packer) bytes(b []byte)  { p.uint(uint64(len(b))); p.buf = append(p.buf, b...) }
 func (p *packer) string(s string) { p.uint(uint64(len(s))); p.buf = append(p.buf, s...) }
@@ -87,7 +87,7 @@ func (u *unpacker) int() int64 {
 	if b == nil {
 		return 0
 	}
-	return int64(binary.LittleEndian.Uint64(b)) //nolint:gosec // same bits
+	return int64(binary.LittleEndian.Uint64(b))
 }
 
 func (u *unpacker) key() (k Key) {
@@ -102,10 +102,10 @@ func (p *packer) stamp(s stamp) {
 	p.int(s.size)
 	p.int(s.mtime)
 	p.int(s.ctime)
-	p.int(int64(s.inode)) //nolint:gosec // same bits
+	p.int(int64(s.inode))
 	p.uint(uint64(s.mode))
 }
 
 func (u *unpacker) stamp() stamp {
-	return stamp{size: u.int(), mtime: u.int(), ctime: u.int(), inode: uint64(u.int()), mode: uint32(u.uint())} //nolint:gosec // same bits
+	return stamp{size: u.int(), mtime: u.int(), ctime: u.int(), inode: uint64(u.int()), mode: uint32(u.uint())}
 }

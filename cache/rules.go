@@ -2,6 +2,7 @@ package cache
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/moby/patternmatcher"
@@ -165,10 +166,11 @@ func (r Rules) compile(own string) (*matcher, error) {
 		}
 		ignore = append(ignore, pattern)
 	}
+	m.builtin = builtins
+	if len(taken) > 0 {
+		m.builtin = slices.DeleteFunc(slices.Clone(builtins), func(b builtin) bool { return taken[b.text] })
+	}
 	for _, b := range builtins {
-		if !taken[b.text] {
-			m.builtin = append(m.builtin, b)
-		}
 		delete(taken, b.text)
 	}
 	for pattern := range taken {

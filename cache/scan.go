@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -23,18 +22,13 @@ func (f *Files) scan(rules Rules, before *known) (*scanned, error) {
 		return nil, &FileError{Path: rules.Dir, Msg: "open: " + err.Error()}
 	}
 	defer unix.Close(root) //nolint:errcheck // opened for reading
-	s := &scanner{dir: rules.Dir, begun: f.begun, known: map[string]found{}}
+	s := &scanner{dir: rules.Dir, begun: f.begun, rules: rules, digester: newDigester()}
+	defer s.digester.release()
 	if before != nil {
+		s.known = map[string]found{}
 		for _, file := range before.files() {
 			s.known[file.Path] = file
 		}
-	}
-	own, err := s.ownIgnore(root)
-	if err != nil {
-		return nil, err
-	}
-	if s.rules, err = rules.compile(own); err != nil {
-		return nil, &FileError{Path: rules.Dir, Msg: err.Error()}
 	}
 	if err := s.descend(root, "", 0); err != nil {
 		return nil, err
@@ -47,28 +41,37 @@ func (f *Files) scan(rules Rules, before *known) (*scanned, error) {
 // directory's descriptor by single names that are never followed, so that a
 // link that is swapped in meanwhile leads nowhere.
 type scanner struct {
-	dir   string
-	begun int64
-	rules *matcher
-	known map[string]found
-	out   scanned
-	names []byte // buffer for names that end in NUL
+	dir      string
+	begun    int64
+	rules    Rules
+	matcher  *matcher
+	known    map[string]found
+	digester digester
+	out      scanned
+	path     []byte // buffer for names that end in NUL
 }
 
-func (s *scanner) ownIgnore(root int) (string, error) {
-	fd, err := openAt(root, IgnoreFile, 0)
-	if errors.Is(err, unix.ENOENT) {
-		return "", nil
+// compile makes the matcher, of the directory's own patterns too if it has some.
+func (s *scanner) compile(root int, names []name) error {
+	own := ""
+	if slices.ContainsFunc(names, func(n name) bool { return n.text == IgnoreFile }) {
+		fd, err := openAt(root, IgnoreFile, unix.O_NOFOLLOW)
+		if err != nil {
+			return s.fail(IgnoreFile, "open: "+err.Error(), "")
+		}
+		defer unix.Close(fd) //nolint:errcheck // opened for reading
+		text, err := readSmall(fd)
+		if err != nil {
+			return s.fail(IgnoreFile, "read: "+err.Error(), "")
+		}
+		own = string(text)
 	}
+	m, err := s.rules.compile(own)
 	if err != nil {
-		return "", s.fail(IgnoreFile, "open: "+err.Error(), "")
+		return &FileError{Path: s.dir, Msg: err.Error()}
 	}
-	defer unix.Close(fd) //nolint:errcheck // opened for reading
-	text, err := readSmall(fd)
-	if err != nil {
-		return "", s.fail(IgnoreFile, err.Error(), "")
-	}
-	return string(text), nil
+	s.matcher = m
+	return nil
 }
 
 func (s *scanner) descend(fd int, rel string, depth int) error {
@@ -80,50 +83,80 @@ func (s *scanner) descend(fd int, rel string, depth int) error {
 		return s.fail(rel, "stat: "+err.Error(), "")
 	}
 	at := stampOf(&st) // before the listing: an entry that comes later moves it
-	names, err := listNames(fd)
+	names, err := list(fd)
 	if err != nil {
 		return s.fail(rel, "list: "+err.Error(), "")
 	}
+	if depth == 0 {
+		if err := s.compile(fd, names); err != nil {
+			return err
+		}
+	}
 	s.out.places = append(s.out.places, place{path: rel, stamp: at, settled: at.settled(s.begun)})
-	for _, name := range names {
-		if err := s.visit(fd, path.Join(rel, name), name, depth); err != nil {
+	prefix := ""
+	if rel != "" {
+		prefix = rel + "/"
+	}
+	for _, n := range names {
+		if err := s.visit(fd, prefix+n.text, n, depth); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *scanner) visit(parent int, rel, name string, depth int) error {
-	v, err := s.rules.decide(rel)
+func (s *scanner) visit(parent int, rel string, n name, depth int) error {
+	v, err := s.matcher.decide(rel)
 	if err != nil {
 		return s.fail(rel, err.Error(), "")
 	}
-	if v.prune {
-		return nil
-	}
-	var st unix.Stat_t
-	s.names = append(append(s.names[:0], name...), 0)
-	if err := statAt(parent, s.names, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
-		return s.fail(rel, "stat: "+err.Error(), "")
-	}
-	kind := uint32(st.Mode) & unix.S_IFMT //nolint:unconvert // narrower on darwin
 	hidden := rel == IgnoreFile
-	if kind != unix.S_IFDIR && !v.ship && !hidden {
+	if v.prune || n.kind == unix.S_IFREG && !v.ship && !hidden {
 		return nil
 	}
-	if !utf8.ValidString(name) {
+	e := entry{parent: parent, rel: rel, name: n.text, hidden: hidden}
+	if n.kind != unix.S_IFDIR && (n.kind != unix.S_IFREG || s.known != nil) {
+		if err := s.stat(&e); err != nil {
+			return err
+		}
+		n.kind = e.stamp.mode & unix.S_IFMT
+	}
+	if n.kind != unix.S_IFDIR && !v.ship && !hidden {
+		return nil
+	}
+	if !utf8.ValidString(n.text) {
 		return s.fail(rel, "the name is not valid UTF-8", "rename it, or ignore it in "+IgnoreFile)
 	}
-	switch kind {
+	switch n.kind {
 	case unix.S_IFDIR:
-		return s.enter(parent, rel, name, depth)
+		return s.enter(parent, rel, n.text, depth)
 	case unix.S_IFREG:
-		return s.regular(parent, rel, name, stampOf(&st), hidden)
+		return s.regular(e)
 	case unix.S_IFLNK:
-		return s.link(parent, rel, name, stampOf(&st))
+		return s.link(e)
 	default:
 		return s.fail(rel, "it is neither a file, a directory nor a link, and cannot be shipped", "remove it, or ignore it in "+IgnoreFile)
 	}
+}
+
+// entry is something in a directory. Of a file that has to be read anyway the
+// stamp is taken then.
+type entry struct {
+	parent    int
+	rel, name string
+	hidden    bool
+	stamp     stamp
+	stamped   bool
+}
+
+func (s *scanner) stat(e *entry) error {
+	var st unix.Stat_t
+	s.path = append(append(s.path[:0], e.name...), 0)
+	if err := statAt(e.parent, s.path, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return s.fail(e.rel, "stat: "+err.Error(), "")
+	}
+	e.stamp, e.stamped = stampOf(&st), true
+	return nil
 }
 
 func (s *scanner) enter(parent int, rel, name string, depth int) error {
@@ -135,48 +168,69 @@ func (s *scanner) enter(parent int, rel, name string, depth int) error {
 	return s.descend(fd, rel, depth+1)
 }
 
-func (s *scanner) regular(parent int, rel, name string, at stamp, hidden bool) error {
-	file := found{stamp: at, File: File{Path: rel, Size: at.size, Exec: at.mode&unix.S_IXUSR != 0}}
+func (s *scanner) regular(e entry) error {
+	var digest Key
+	if old, ok := s.known[e.rel]; ok && old.stamp == e.stamp && old.flags&flagSettled != 0 && old.Kind == Regular {
+		digest = old.Digest
+	} else {
+		var err error
+		if digest, err = s.read(&e); err != nil {
+			return err
+		}
+	}
+	file := found{stamp: e.stamp, File: File{Path: e.rel, Size: e.stamp.size, Digest: digest, Exec: e.stamp.mode&unix.S_IXUSR != 0}}
 	if file.Exec {
 		file.flags |= flagExec
 	}
-	if hidden {
+	if e.hidden {
 		file.flags |= flagHidden
 	}
-	if at.settled(s.begun) {
-		file.flags |= flagSettled
-	}
-	if old, ok := s.known[rel]; ok && old.stamp == at && old.flags&flagSettled != 0 && old.Kind == Regular {
-		file.Digest = old.Digest
-	} else {
-		fd, err := openAt(parent, name, unix.O_NOFOLLOW)
-		if err != nil {
-			return s.fail(rel, "open: "+err.Error(), "make it readable, or ignore it in "+IgnoreFile)
-		}
-		file.Digest, err = digestOf(fd, at.size)
-		_ = unix.Close(fd)
-		if err != nil {
-			return s.fail(rel, "read: "+err.Error(), "")
-		}
-	}
-	s.out.files = append(s.out.files, file)
+	s.add(file)
 	return nil
 }
 
-func (s *scanner) link(parent int, rel, name string, at stamp) error {
-	target, err := readLink(parent, name)
+// read hashes a file. Its stamp is of before it is read: a change meanwhile
+// gives it another.
+func (s *scanner) read(e *entry) (Key, error) {
+	fd, err := openAt(e.parent, e.name, unix.O_NOFOLLOW)
 	if err != nil {
-		return s.fail(rel, "read link: "+err.Error(), "")
+		return Key{}, s.fail(e.rel, "open: "+err.Error(), "make it readable, or ignore it in "+IgnoreFile)
 	}
-	if !staysInside(rel, target) {
-		return s.fail(rel, fmt.Sprintf("the link leads out of the component, to %q", target), "replace it by a copy, or ignore it in "+IgnoreFile)
+	defer unix.Close(fd) //nolint:errcheck // opened for reading
+	if !e.stamped {
+		var st unix.Stat_t
+		if err := unix.Fstat(fd, &st); err != nil {
+			return Key{}, s.fail(e.rel, "stat: "+err.Error(), "")
+		}
+		e.stamp = stampOf(&st)
 	}
-	file := found{stamp: at, flags: flagLink, File: File{Path: rel, Kind: Symlink, Size: int64(len(target)), Link: target}}
-	if at.settled(s.begun) {
+	if e.stamp.mode&unix.S_IFMT != unix.S_IFREG {
+		return Key{}, s.fail(e.rel, "it has just become something else than a file", "try again")
+	}
+	digest, err := s.digester.digest(fd, e.stamp.size)
+	if err != nil {
+		return Key{}, s.fail(e.rel, "read: "+err.Error(), "")
+	}
+	return digest, nil
+}
+
+func (s *scanner) link(e entry) error {
+	target, err := readLink(e.parent, e.name)
+	if err != nil {
+		return s.fail(e.rel, "read link: "+err.Error(), "")
+	}
+	if !staysInside(e.rel, target) {
+		return s.fail(e.rel, fmt.Sprintf("the link leads out of the component, to %q", target), "replace it by a copy, or ignore it in "+IgnoreFile)
+	}
+	s.add(found{stamp: e.stamp, flags: flagLink, File: File{Path: e.rel, Kind: Symlink, Size: int64(len(target)), Link: target}})
+	return nil
+}
+
+func (s *scanner) add(file found) {
+	if file.stamp.settled(s.begun) {
 		file.flags |= flagSettled
 	}
 	s.out.files = append(s.out.files, file)
-	return nil
 }
 
 func (s *scanner) fail(rel, msg, fix string) error {

@@ -59,8 +59,11 @@ func (f *Files) single(path string) (single, error) {
 	f.mu.Lock()
 	before, have := f.singles[path]
 	f.mu.Unlock()
-	if s, err, ok := f.listed(path, before, have); ok {
-		return s, err
+	if s, ok := f.listed(path, before, have); ok {
+		if s.absent {
+			return s, fmt.Errorf("%s: %w", path, ErrNotFound)
+		}
+		return s, nil
 	}
 	at, err := f.stampOf(path)
 	if err != nil {
@@ -87,26 +90,23 @@ func (f *Files) single(path string) (single, error) {
 
 // listed answers from the listing of the file's directory, whose stamps have
 // all just been compared: nothing needs to be asked again.
-func (f *Files) listed(path string, before single, have bool) (s single, err error, ok bool) {
+func (f *Files) listed(path string, before single, have bool) (s single, ok bool) {
 	dir, name := pathpkg.Split(path)
 	k := f.known[strings.TrimSuffix(dir, "/")]
 	if k == nil {
-		return single{}, nil, false
+		return single{}, false
 	}
 	if <-f.checked; !k.holds {
-		return single{}, nil, false
+		return single{}, false
 	}
 	if digest, found := k.digest(name); found {
 		s = single{digest: digest}
 		if have && !before.absent && before.digest == digest {
 			s.memo = before.memo
 		}
-		return s, nil, true
+		return s, true
 	}
-	if have && before.absent && before.stamp == k.root() {
-		return before, fmt.Errorf("%s: %w", path, ErrNotFound), true
-	}
-	return single{}, nil, false
+	return before, have && before.absent && before.stamp == k.root()
 }
 
 // learnAbsence ties what is known of a missing file to its directory's stamp.
@@ -125,7 +125,9 @@ func (f *Files) read(path string, at stamp) (Key, error) {
 		return Key{}, &FileError{Path: path, Msg: "open: " + err.Error()}
 	}
 	defer unix.Close(fd) //nolint:errcheck // opened for reading
-	digest, err := digestOf(fd, at.size)
+	d := newDigester()
+	defer d.release()
+	digest, err := d.digest(fd, at.size)
 	if err != nil {
 		return Key{}, &FileError{Path: path, Msg: "read: " + err.Error()}
 	}

@@ -40,14 +40,14 @@ func (m mapping) lines() []string {
 func (e entry) lines() []string {
 	switch v := e.value.(type) {
 	case mapping:
-		return append([]string{e.key + ":"}, indent("  ", v.lines())...)
+		return append([]string{e.key + ":"}, indent(v.lines())...)
 	case list:
 		if len(v) == 0 {
 			return []string{e.key + ": []"}
 		}
-		return append([]string{e.key + ":"}, indent("  ", v.lines())...)
+		return append([]string{e.key + ":"}, indent(v.lines())...)
 	case text:
-		return append([]string{e.key + ": |-"}, indent("  ", strings.Split(string(v), "\n"))...)
+		return append([]string{e.key + ": |-"}, indent(strings.Split(string(v), "\n"))...)
 	default:
 		return []string{e.key + ": " + scalar(v)}
 	}
@@ -57,7 +57,7 @@ func (l list) lines() []string {
 	var all []string
 	for _, item := range l {
 		if m, ok := item.(mapping); ok {
-			lines := indent("  ", m.lines())
+			lines := indent(m.lines())
 			lines[0] = "- " + strings.TrimPrefix(lines[0], "  ")
 			all = append(all, lines...)
 			continue
@@ -67,9 +67,9 @@ func (l list) lines() []string {
 	return all
 }
 
-func indent(by string, lines []string) []string {
+func indent(lines []string) []string {
 	for i := range lines {
-		lines[i] = by + lines[i]
+		lines[i] = "  " + lines[i]
 	}
 	return lines
 }

@@ -119,7 +119,7 @@ func TestFirstErrorStopsTheWalk(t *testing.T) {
 				return 0, broken
 			}
 			<-ctx.Done()
-			if context.Cause(ctx) != broken {
+			if !errors.Is(context.Cause(ctx), broken) {
 				t.Errorf("cause is %v", context.Cause(ctx))
 			}
 			time.Sleep(time.Minute) // it takes its time to end

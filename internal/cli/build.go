@@ -123,7 +123,7 @@ func (g *globals) buildWith(ctx context.Context, environment string, f *buildFla
 	if err != nil {
 		return orchestrator.Summary{}, err
 	}
-	registry, builder, err := s.makers(f, sink.Observe)
+	registry, builder, err := s.makers(sink.Observe)
 	if err != nil {
 		return orchestrator.Summary{}, err
 	}
@@ -154,7 +154,8 @@ func (s *session) buildPlan(ctx context.Context, f *buildFlags) (*orchestrator.P
 	if err != nil || len(f.only) == 0 {
 		return plan, err
 	}
-	return plan, plan.Restrict(f.only)
+	err = plan.Restrict(f.only)
+	return plan, err
 }
 
 // checkLockfiles refuses packages that no lockfile pins: their image could not
@@ -169,7 +170,7 @@ func (s *session) checkLockfiles() error {
 }
 
 // makers are what builds images and where they go.
-func (s *session) makers(f *buildFlags, observe orchestrator.Observe) (orchestrator.Registry, *images.Native, error) {
+func (s *session) makers(observe orchestrator.Observe) (orchestrator.Registry, *images.Native, error) {
 	client := &images.Client{}
 	blobs, err := cache.OpenBlobs(s.cache)
 	if err != nil {

@@ -57,7 +57,7 @@ func newRoot(stdio IO) *cobra.Command {
 	root.SetIn(stdio.In)
 	root.SetOut(stdio.Out)
 	root.SetErr(stdio.Err)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, err) })
+	root.SetFlagErrorFunc(usage)
 	root.CompletionOptions.HiddenDefaultCmd = false
 	global := &globals{io: stdio}
 	flags := root.PersistentFlags()

@@ -227,12 +227,10 @@ func (l *live) result(s orchestrator.Summary) []line {
 	if !s.OK {
 		mark = span{red, "  ✗ "}
 	}
-	rows = append(rows, line{
-		mark,
-		{bold, Escape(l.board.context)},
-		{normal, "  " + outcome(s) + " in " + seconds(s.Elapsed)},
-	})
-	rows = append(rows, line{{dim, "    registry  "}, {normal, asked(s)}})
+	rows = append(rows,
+		line{mark, {bold, Escape(l.board.context)}, {normal, "  " + outcome(s) + " in " + seconds(s.Elapsed)}},
+		line{{dim, "    registry  "}, {normal, asked(s)}},
+	)
 	return append(rows, releaseRows(s)...)
 }
 

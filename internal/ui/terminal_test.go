@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"unicode/utf8"
 )
 
 // terminal is as much of a terminal as the live display needs: it wraps,
@@ -69,7 +70,7 @@ func (v *terminal) take(text string) string {
 			return rest
 		}
 	}
-	r := []rune(text)[0]
+	r, _ := utf8.DecodeRuneInString(text)
 	if r < ' ' {
 		v.t.Errorf("the terminal got %q", text[:min(len(text), 12)])
 	}
