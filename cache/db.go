@@ -32,6 +32,10 @@ var errUnavailable = errors.New("cache file is unavailable")
 // warning that names it and the time that its contents would have saved.
 // Calls may overlap.
 type DB struct {
+	// Volatile says that what a power cut takes need not be there after it:
+	// writes are not synced. For contents that prove themselves when read.
+	Volatile bool
+
 	path string
 	warn func(string)
 
@@ -103,7 +107,7 @@ func (d *DB) use(readOnly bool, fn func(*bbolt.DB) error) (err error) {
 	if err := private(filepath.Dir(d.path)); err != nil {
 		return err
 	}
-	db, err := bbolt.Open(d.path, 0o600, &bbolt.Options{Timeout: lockTimeout, ReadOnly: readOnly, InitialMmapSize: mapSize})
+	db, err := bbolt.Open(d.path, 0o600, &bbolt.Options{Timeout: lockTimeout, ReadOnly: readOnly, InitialMmapSize: mapSize, NoSync: d.Volatile})
 	if err != nil {
 		return openError(err)
 	}

@@ -3,7 +3,6 @@ package workspace
 import (
 	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -31,9 +30,9 @@ func oneWord(text string) string {
 	return ""
 }
 
-func matching(pattern *regexp.Regexp, expected string) check {
+func matching(fits pattern, expected string) check {
 	return func(text string) string {
-		if !pattern.MatchString(text) {
+		if !fits.MatchString(text) {
 			return expected
 		}
 		return ""

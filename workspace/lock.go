@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -16,7 +15,7 @@ const (
 	maxLock     = 8 << 20
 )
 
-var digestPattern = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+var digestPattern = lazily(`^sha256:[0-9a-f]{64}$`)
 
 // Lock pins base images: reference and platform to digest. Its zero value pins
 // nothing. It is not for several goroutines at once.

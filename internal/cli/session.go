@@ -59,7 +59,9 @@ func (g *globals) cachePath() (string, error) {
 // published. They are apart because they are trusted differently.
 func databases(cacheDir string, warn func(string)) (files, index *cache.DB) {
 	dir := filepath.Join(cacheDir, "db")
-	return cache.OpenDB(filepath.Join(dir, "files.db"), warn), cache.OpenDB(filepath.Join(dir, "index.db"), warn)
+	files, index = cache.OpenDB(filepath.Join(dir, "files.db"), warn), cache.OpenDB(filepath.Join(dir, "index.db"), warn)
+	files.Volatile = true // a record of a file counts only while the file's stamp says so
+	return files, index
 }
 
 // session is one workspace, read for one environment.
