@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"toa.io/toa/cache"
 	"toa.io/toa/internal/ui"
@@ -40,19 +43,49 @@ func (g *globals) start() string {
 }
 
 // cachePath is the directory that holds everything that is kept between runs.
+// Where it cannot be written, or none is known (a Bazel sandbox has no HOME),
+// it is one below the temporary directory, which lasts as long as that does.
 func (g *globals) cachePath() (string, error) {
-	if dir := g.cacheDir; dir != "" {
-		return filepath.Abs(dir)
+	dir := cmp.Or(g.cacheDir, g.io.Env("TOA_CACHE_DIR"))
+	if dir == "" {
+		user, err := os.UserCacheDir()
+		if err != nil {
+			return spareCache(), nil
+		}
+		dir = filepath.Join(user, "toa")
 	}
-	if dir := g.io.Env("TOA_CACHE_DIR"); dir != "" {
-		return filepath.Abs(dir)
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
 	}
-	if dir, err := os.UserCacheDir(); err == nil {
-		return filepath.Join(dir, "toa"), nil
+	if err := writable(dir); err != nil {
+		g.warn(fmt.Sprintf("going on without the cache in %s: %v; using %s", dir, err, spareCache()))
+		return spareCache(), nil
 	}
-	// Without a HOME (a Bazel sandbox) what is kept lasts as long as the
-	// temporary directory does.
-	return filepath.Join(os.TempDir(), fmt.Sprintf("toa-%d", os.Geteuid())), nil
+	return dir, nil
+}
+
+func spareCache() string { return filepath.Join(os.TempDir(), fmt.Sprintf("toa-%d", os.Geteuid())) }
+
+// writable tells whether a directory can be written, or made where it is not
+// there yet, without touching anything.
+func writable(dir string) error {
+	for {
+		info, err := os.Stat(dir)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir:
+			dir = filepath.Dir(dir)
+			continue
+		case err != nil:
+			return err
+		case !info.IsDir():
+			return fmt.Errorf("%s is not a directory", dir)
+		}
+		if err := unix.Access(dir, unix.W_OK|unix.X_OK); err != nil {
+			return fmt.Errorf("%s cannot be written: %w", dir, err)
+		}
+		return nil
+	}
 }
 
 // databases are the two files of the cache: what files hash to, and what was
