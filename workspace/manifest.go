@@ -86,7 +86,7 @@ func (r *reader) locate(c *Component, root *document.Value) {
 // checkDirectory looks at names that a directory gives; it need not give a
 // namespace.
 func (r *reader) checkDirectory(namespace, name string) {
-	wrong, expected := "", ""
+	var wrong, expected string
 	switch {
 	case !simpleName.MatchString(name):
 		wrong, expected = name, "1 to 32 letters and digits, a letter first"

@@ -125,7 +125,7 @@ func TestDamagedMemoIsNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, whole := range maps.Clone(memo.memos) {
-		for n := range len(whole) {
+		for n := range whole {
 			memo.memos[path] = whole[:n]
 			if got, err := workspace.Load(fsys, "", memo); err != nil || !reflect.DeepEqual(got, want) {
 				t.Fatalf("%s cut at %d of %d: %+v, %v", path, n, len(whole), got, err)
