@@ -2,8 +2,9 @@ package chart
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
+
+	"toa.io/toa/document"
 
 	"toa.io/toa/extensions"
 	"toa.io/toa/workspace"
@@ -27,12 +28,12 @@ const (
 // form is what Kubernetes takes for a name.
 type form struct {
 	limit   int
-	pattern *regexp.Regexp
+	pattern *document.Pattern
 	// text is what the pattern says, in words.
 	text string
 }
 
-func whole(pattern string) *regexp.Regexp { return regexp.MustCompile(`^(?:` + pattern + `)$`) }
+func whole(pattern string) *document.Pattern { return document.Lazy(`^(?:` + pattern + `)$`) }
 
 var (
 	// A chart is released under its own name.

@@ -2,7 +2,8 @@ package chart
 
 import (
 	"fmt"
-	"regexp"
+
+	"toa.io/toa/document"
 
 	"toa.io/toa/extensions"
 	"toa.io/toa/graph"
@@ -17,7 +18,7 @@ const (
 )
 
 // pinned is a reference with a tag and a digest.
-var pinned = regexp.MustCompile(`^[^\s@]+:[\w][\w.-]*@sha256:[0-9a-f]{64}$`)
+var pinned = document.Lazy(`^[^\s@]+:[\w][\w.-]*@sha256:[0-9a-f]{64}$`)
 
 // UnpinnedError is a unit without a reference that ends in a digest.
 type UnpinnedError struct {

@@ -1,7 +1,6 @@
 package document
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -28,7 +27,7 @@ func (c Check) describe(s *Schema) {
 func Rule(expects func(text string) string) Check { return Check{Expects: expects} }
 
 // Matching wants text of a pattern, which must be one that JavaScript knows.
-func Matching(pattern *regexp.Regexp, expected string) Check {
+func Matching(pattern *Pattern, expected string) Check {
 	return Check{Pattern: pattern.String(), Expects: func(text string) string {
 		if !pattern.MatchString(text) {
 			return expected

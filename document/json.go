@@ -3,7 +3,6 @@ package document
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -56,7 +55,7 @@ func writeText(out *bytes.Buffer, text string) {
 	out.Truncate(out.Len() - 1) // the line break
 }
 
-var jsonNumber = regexp.MustCompile(`^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$`)
+var jsonNumber = Lazy(`^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$`)
 
 // writeNumber keeps digits as they are written. What JSON would write in
 // another way is translated, and what is a number in some YAML only (010,

@@ -2,7 +2,6 @@ package document_test
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +22,7 @@ type order struct {
 
 func orderKeys(r *document.Reader, o *order) document.Keys {
 	return document.Keys{
-		"id":       r.Text(&o.id, document.Matching(regexp.MustCompile(`^[a-z]+$`), "small letters")).About("what it is called"),
+		"id":       r.Text(&o.id, document.Matching(document.Lazy(`^[a-z]+$`), "small letters")).About("what it is called"),
 		"tags":     r.Texts(&o.tags, document.OneWord),
 		"count":    r.Integer(&o.count, 1),
 		"paid":     r.Boolean(&o.paid),

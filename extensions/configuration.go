@@ -1,7 +1,6 @@
 package extensions
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -15,7 +14,7 @@ const (
 	configurationEvent = "configuration.values.created"
 )
 
-var secretReference = regexp.MustCompile(`^\$([A-Z0-9_]{1,32})$`)
+var secretReference = document.Lazy(`^\$([A-Z0-9_]{1,32})$`)
 
 // configuration hands the values of the context to its service, and secrets
 // that values refer to to the components themselves.

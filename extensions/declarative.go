@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"strings"
 
 	"toa.io/toa/document"
@@ -91,9 +90,9 @@ type sheet struct {
 }
 
 var (
-	environmentName = regexp.MustCompile(`^[A-Za-z_{][A-Za-z0-9_{}]*$`)
-	serviceWord     = regexp.MustCompile(`^[a-z0-9]+$`)
-	eventLabel      = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9]*(?:\.[a-zA-Z][a-zA-Z0-9]*){2}$`)
+	environmentName = document.Lazy(`^[A-Za-z_{][A-Za-z0-9_{}]*$`)
+	serviceWord     = document.Lazy(`^[a-z0-9]+$`)
+	eventLabel      = document.Lazy(`^[a-zA-Z][a-zA-Z0-9]*(?:\.[a-zA-Z][a-zA-Z0-9]*){2}$`)
 )
 
 func (s *sheet) keys(r *document.Reader) document.Want {

@@ -1,7 +1,6 @@
 package extensions
 
 import (
-	"regexp"
 	"slices"
 
 	"toa.io/toa/document"
@@ -14,9 +13,9 @@ const (
 )
 
 var (
-	urlPath   = regexp.MustCompile(`^/\S*$`)
-	webOrigin = regexp.MustCompile(`^https?://\S+$`)
-	safeWeb   = regexp.MustCompile(`^https://\S+$`)
+	urlPath   = document.Lazy(`^/\S*$`)
+	webOrigin = document.Lazy(`^https?://\S+$`)
+	safeWeb   = document.Lazy(`^https://\S+$`)
 )
 
 // exposition is the gateway that answers HTTP. It runs the components of

@@ -3,7 +3,6 @@ package extensions
 import (
 	"encoding/base64"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -16,7 +15,7 @@ var originProtocols = map[string]string{
 	"http": "http", "https": "http", "amqp": "amqp", "amqps": "amqp", "pubsub": "pubsub",
 }
 
-var originName = regexp.MustCompile(`^[a-zA-Z0-9]{1,32}$`)
+var originName = document.Lazy(`^[a-zA-Z0-9]{1,32}$`)
 
 // origins is extensions.origins, which old releases have: addresses outside of
 // the context, by component.

@@ -2,7 +2,6 @@ package extensions
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,7 +15,7 @@ import (
 type routes struct{ *document.Reader }
 
 var (
-	directiveName = regexp.MustCompile(`^(\w{1,32}):(\w{1,32})$`)
+	directiveName = document.Lazy(`^(\w{1,32}):(\w{1,32})$`)
 	verbs         = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "LOCK", "UNLOCK"}
 	// families are the directives that may be written without one.
 	families = map[string]string{
@@ -94,7 +93,7 @@ func directive(f document.Field) *document.Value {
 	if family, short := families[key]; short {
 		key = family + ":" + key
 	}
-	parts := directiveName.FindStringSubmatch(key)
+	parts := directiveName.Regexp().FindStringSubmatch(key)
 	if parts == nil {
 		return nil
 	}

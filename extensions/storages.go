@@ -2,14 +2,13 @@ package extensions
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"toa.io/toa/document"
 )
 
-var storageName = regexp.MustCompile(`^[a-z0-9_]{1,32}$`)
+var storageName = document.Lazy(`^[a-z0-9_]{1,32}$`)
 
 // provider is a kind of storage of files.
 type provider struct {

@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -66,7 +65,7 @@ func Resolve(reference string) string {
 	return reference
 }
 
-var packagePattern = regexp.MustCompile(`^(?:@[a-z0-9~-][a-z0-9._~-]*/)?[a-zA-Z0-9~-][a-zA-Z0-9._~-]*(?:#[a-zA-Z0-9._-]+)?$`)
+var packagePattern = document.Lazy(`^(?:@[a-z0-9~-][a-z0-9._~-]*/)?[a-zA-Z0-9~-][a-zA-Z0-9._~-]*(?:#[a-zA-Z0-9._-]+)?$`)
 
 // packageReference is a shortcut or the name of a package. A bare word that is
 // nearly a shortcut is none of either.

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -22,7 +21,7 @@ const (
 // was published: by the digest of its index.
 const AllPlatforms = "all"
 
-var digestPattern = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+var digestPattern = document.Lazy(`^sha256:[0-9a-f]{64}$`)
 
 // Lock pins base images: reference and platform to digest. Its zero value pins
 // nothing. It is not for several goroutines at once.

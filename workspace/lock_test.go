@@ -60,7 +60,7 @@ func TestBrokenLock(t *testing.T) {
 		{"unknown key", "version: 1\nbase: {}\n", "toa.lock:2:1: unknown key \"base\", expected bases, version\n    did you mean \"bases\"?"},
 		{"list", "version: 1\nbases: []\n", "toa.lock:2:8: bases: expected an object, found a list"},
 		{"no platforms", "version: 1\nbases:\n  node:24:\n", "toa.lock:3:3: bases.\"node:24\": expected an object, found null"},
-		{"platform", "version: 1\nbases:\n  node:24:\n    arm64: " + digest("a") + "\n", "toa.lock:4:5: bases.\"node:24\".arm64: expected os/arch or os/arch/variant as a key"},
+		{"platform", "version: 1\nbases:\n  node:24:\n    arm64: " + digest("a") + "\n", "toa.lock:4:5: bases.\"node:24\".arm64: expected os/arch, os/arch/variant or all as a key"},
 		{"digest", "version: 1\nbases:\n  node:24:\n    linux/arm64: sha256:abc\n", `toa.lock:4:18: bases."node:24".linux/arm64: expected sha256: and 64 hex digits, found "sha256:abc"`},
 		{"reference", "version: 1\nbases:\n  --rm:\n    linux/arm64: " + digest("a") + "\n", `toa.lock:4:5: bases: expected an image reference as a key, found "--rm"`},
 		{

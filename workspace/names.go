@@ -1,8 +1,9 @@
 package workspace
 
 import (
-	"regexp"
 	"strings"
+
+	"toa.io/toa/document"
 )
 
 const (
@@ -25,17 +26,17 @@ const (
 const word = `[a-zA-Z]+(?:[_a-zA-Z0-9]*[a-zA-Z0-9]+)?`
 
 var (
-	contextName   = regexp.MustCompile(`^` + word + `(?:-` + word + `)*$`)
-	simpleName    = regexp.MustCompile(`^[a-zA-Z](?:[a-zA-Z0-9]{1,31})?$`)
-	componentID   = regexp.MustCompile(`^` + word + `\.` + word + `$`)
-	eventName     = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9]*(?:\.[a-zA-Z][a-zA-Z0-9]*){1,2}$`)
-	variableName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	platformName  = regexp.MustCompile(`^[a-z0-9]+/[a-z0-9_]+(?:/[a-z0-9.]+)?$`)
-	imageTag      = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
-	pathComponent = regexp.MustCompile(`^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*$`)
-	dnsLabel      = regexp.MustCompile(`^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$`)
-	dnsSubdomain  = regexp.MustCompile(`^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$`)
-	registryHost  = regexp.MustCompile(`^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9a-fA-F:]+\])(?::[0-9]{1,5})?$`)
+	contextName   = document.Lazy(`^` + word + `(?:-` + word + `)*$`)
+	simpleName    = document.Lazy(`^[a-zA-Z](?:[a-zA-Z0-9]{1,31})?$`)
+	componentID   = document.Lazy(`^` + word + `\.` + word + `$`)
+	eventName     = document.Lazy(`^[a-zA-Z][a-zA-Z0-9]*(?:\.[a-zA-Z][a-zA-Z0-9]*){1,2}$`)
+	variableName  = document.Lazy(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	platformName  = document.Lazy(`^[a-z0-9]+/[a-z0-9_]+(?:/[a-z0-9.]+)?$`)
+	imageTag      = document.Lazy(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
+	pathComponent = document.Lazy(`^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*$`)
+	dnsLabel      = document.Lazy(`^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$`)
+	dnsSubdomain  = document.Lazy(`^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$`)
+	registryHost  = document.Lazy(`^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9a-fA-F:]+\])(?::[0-9]{1,5})?$`)
 )
 
 // Label is the name of a component where case and dots do not fit: in pod

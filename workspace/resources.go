@@ -1,13 +1,11 @@
 package workspace
 
 import (
-	"regexp"
-
 	"toa.io/toa/document"
 )
 
 var quantity = document.Matching(
-	regexp.MustCompile(`^[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+|m|k|Ki|Mi|Gi|Ti|Pi|Ei|M|G|T|P|E)?$`),
+	document.Lazy(`^[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+|m|k|Ki|Mi|Gi|Ti|Pi|Ei|M|G|T|P|E)?$`),
 	"a quantity such as 100m or 256Mi",
 )
 

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -56,26 +55,22 @@ func (g *globals) manifest(cmd *cobra.Command, args []string, f *manifestFlags) 
 		return err
 	}
 	defer s.close()
-	c, err := s.component(inner.start())
+	c, err := s.componentAt(inner.start())
 	if err != nil {
 		return usage(cmd, err)
 	}
 	if err := s.workspace.Discover(os.DirFS(s.root)); err != nil || f.errors {
 		return err
 	}
-	return writeManifest(cmd.Context(), g.io, normalised(c), f.output)
-}
-
-func writeManifest(_ context.Context, stdio IO, v *document.Value, output string) error {
-	if output == "json" {
-		return writeJSON(stdio.Out, v.JSON())
+	if f.output == "json" {
+		return writeJSON(g.io.Out, normalised(c).JSON())
 	}
-	_, err := stdio.Out.Write(encodeYAML(v))
+	_, err = g.io.Out.Write(encodeYAML(normalised(c)))
 	return err
 }
 
-// component is the one that a directory belongs to.
-func (s *session) component(dir string) (*workspace.Component, error) {
+// componentAt is the one that a directory belongs to.
+func (s *session) componentAt(dir string) (*workspace.Component, error) {
 	absolute, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err

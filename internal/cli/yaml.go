@@ -64,14 +64,14 @@ func scalarYAML(v *document.Value) string {
 	return string(v.JSON())
 }
 
-var plainYAML = regexp.MustCompile(`^[A-Za-z_./][A-Za-z0-9_./-]*$`)
+var plainYAML = regexp.MustCompile(`^(?:\./)?[A-Za-z_][A-Za-z0-9_./-]*$`)
 
 // wordsYAML are no text to some readers, in any case.
-var wordsYAML = []string{"y", "yes", "n", "no", "on", "off", "true", "false", "null", ".inf", ".nan"}
+var wordsYAML = []string{"y", "yes", "n", "no", "on", "off", "true", "false", "null"}
 
 // quoteYAML quotes what is not plainly text. Escapes of Go are ones of YAML.
 func quoteYAML(s string) string {
-	if plainYAML.MatchString(s) && !strings.HasPrefix(s, ".") && !slices.Contains(wordsYAML, strings.ToLower(s)) || strings.HasPrefix(s, "./") && plainYAML.MatchString(s) {
+	if plainYAML.MatchString(s) && !slices.Contains(wordsYAML, strings.ToLower(s)) {
 		return s
 	}
 	return strconv.Quote(s)
