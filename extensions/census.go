@@ -170,6 +170,9 @@ func adopted(ws *workspace.Workspace, converging bool) []*Component {
 			Evicted: w.Evicted, Storage: w.Storage, Bindings: w.Uses, Entity: w.HasEntity, Events: w.Events,
 			Contract: w.Contract,
 		}
+		if len(w.Operations)+len(w.Events)+len(w.Receivers) == 0 {
+			c.Bindings = nil // it has nothing to say and hears nothing
+		}
 		for _, d := range w.Extensions {
 			c.Extensions = append(c.Extensions, Extension{Package: d.Package, Value: d.Value.Unpack(), Position: d.Position})
 		}

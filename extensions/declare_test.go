@@ -119,6 +119,7 @@ func TestRefused(t *testing.T) {
 		},
 		{
 			name: "several packages at once", context: strings.Replace(plain, "amqp: amqp://rabbit", "amqp: [rabbit]", 1) + "telemetry: { lgos: {} }\n",
+			manifests: map[string]string{"shop.orders": "operations: { find: { output: string } }\n"},
 			want: []string{"context.toa.yaml:6:8: amqp[0]: expected an address", `context.toa.yaml:10:14: unknown key "lgos" in telemetry`},
 		},
 		{
@@ -313,7 +314,7 @@ func TestBroughtConfiguration(t *testing.T) {
 }
 
 func TestUnusedAnnotation(t *testing.T) {
-	d := declared(t, written(t, plain+"realtime: { streams: 'redis://a' }\n", nil), extensions.Options{})
+	d := declared(t, written(t, plain+"realtime: { streams: 'redis://a' }\n", map[string]string{"shop.orders": "entity: { properties: { a: string } }\noperations: { find: { output: string } }\n"}), extensions.Options{})
 	var got []string
 	for _, n := range d.Notices {
 		got = append(got, n.Positions[0].String()+" "+n.Text)

@@ -49,8 +49,9 @@ func (p Planner) draft() (map[graph.ID]*draft, []graph.Target, error) {
 	for _, c := range p.Workspace.Components {
 		targets = append(targets, graph.Target{ID: componentID(c)})
 	}
+	mapPath := chart.MapPath(p.Workspace)
 	for _, u := range p.units() {
-		made, err := p.unitDrafts(u)
+		made, err := p.unitDrafts(u, mapPath)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -137,7 +138,7 @@ func (p Planner) mono() unit {
 	return u
 }
 
-func (p Planner) unitDrafts(u unit) ([]*draft, error) {
+func (p Planner) unitDrafts(u unit, mapPath string) ([]*draft, error) {
 	if p.published(u) {
 		return nil, nil
 	}
@@ -148,7 +149,7 @@ func (p Planner) unitDrafts(u unit) ([]*draft, error) {
 	}
 	recipe := templates.Recipe{
 		Base: u.base, Digests: digests, Platforms: platforms, Epoch: p.Epoch,
-		Cmd: "toa " + u.command + " --map " + chart.MapPath(p.Workspace),
+		Cmd: "toa " + u.command + " --map " + mapPath,
 	}
 	for _, name := range slices.Sorted(maps.Keys(u.Packages)) {
 		recipe.Packages = append(recipe.Packages, name+"@"+u.Packages[name])

@@ -10,8 +10,8 @@ import (
 
 // A .env file holds NAME=value lines. Its readers agree on little more than
 // this: quotes of all three kinds may surround a value, single quotes and
-// backticks leave it as it is, double quotes know \n and \r, and without quotes
-// it ends before a # or with the line.
+// backticks leave it as it is, double quotes know \n and (but for Node's own
+// reader) \r, and without quotes it ends before a # or with the line.
 
 // entry is one line of a .env file.
 type entry struct{ name, value string }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -32,7 +33,8 @@ func envCommand(g *globals) *cobra.Command {
 		Short: "Write the variables of components and services to a .env file",
 		Long: `Env writes what components and services are told into a file beside the
 context, for running them on this machine. Values of secrets are left empty, to
-be filled in: what is filled in already is kept. Everything else is written anew.
+be filled in. What is filled in already is kept, and taken for all variables of
+the same secret; everything else is written anew.
 
 The environment is "local" if none is named.`,
 		Example: `  toa env --dev
@@ -126,12 +128,15 @@ func readEnv(file, shown string) (map[string]string, error) {
 	return parseEnv(shown, string(data))
 }
 
-// tellEmpty names the variables that have yet to be filled in.
+// tellEmpty names the secrets that have yet to be filled in.
 func (g *globals) tellEmpty(file string, variables []extensions.Variable, entries []entry) {
 	var empty []string
 	for i, v := range variables {
-		if v.Secret != nil && !v.Secret.Optional && entries[i].value == "" {
-			empty = append(empty, v.Name)
+		if v.Secret == nil || v.Secret.Optional || entries[i].value != "" {
+			continue
+		}
+		if name := v.Secret.Name + "/" + v.Secret.Key; !slices.Contains(empty, name) {
+			empty = append(empty, name)
 		}
 	}
 	if len(empty) > 0 {

@@ -7,8 +7,8 @@ import (
 	"toa.io/toa/extensions"
 )
 
-// filling finds values of secrets: first those that the file has, then what
-// the sources say.
+// filling finds values of secrets: first those that the file has, also under
+// another variable, then what the sources say.
 type filling struct {
 	kept map[string]string // by variable
 	// sources say nothing of what they do not know. The first that knows wins.
@@ -34,6 +34,7 @@ func (g *globals) filling(kept map[string]string, f *envFlags) *filling {
 
 // entries are the variables with their values, in the same order.
 func (f *filling) entries(ctx context.Context, variables []extensions.Variable) ([]entry, error) {
+	f.remember(variables)
 	entries := make([]entry, len(variables))
 	for i, v := range variables {
 		entries[i] = entry{v.Name, v.Value}
@@ -51,9 +52,27 @@ func (f *filling) entries(ctx context.Context, variables []extensions.Variable) 
 	return entries, nil
 }
 
+// remember takes what is filled in for all variables of the same secret.
+func (f *filling) remember(variables []extensions.Variable) {
+	for _, v := range variables {
+		if v.Secret == nil || f.kept[v.Name] == "" {
+			continue
+		}
+		if s := identity(*v.Secret); f.known[s] == "" {
+			f.known[s] = f.kept[v.Name]
+		}
+	}
+}
+
+// identity leaves out what is a matter of the variable.
+func identity(s extensions.Secret) extensions.Secret {
+	s.Optional = false
+	return s
+}
+
 // find asks each source once for a secret, however many variables hold it.
 func (f *filling) find(ctx context.Context, s extensions.Secret) (string, error) {
-	s.Optional = false // is a matter of the variable
+	s = identity(s)
 	if value, known := f.known[s]; known {
 		return value, nil
 	}

@@ -32,9 +32,7 @@ func newPrompt(stdio IO) *prompt {
 func (p *prompt) ask(ctx context.Context, question string) (string, error) {
 	fmt.Fprint(p.out, question+": ")
 	line, err := p.wait(ctx)
-	if p.terminal != nil {
-		fmt.Fprintln(p.out)
-	}
+	fmt.Fprintln(p.out) // the end of the line that was typed is not shown either
 	if errors.Is(err, io.EOF) {
 		err = errors.New("the input ended, expected a line")
 	}
