@@ -120,7 +120,7 @@ func TestRefused(t *testing.T) {
 		{
 			name: "several packages at once", context: strings.Replace(plain, "amqp: amqp://rabbit", "amqp: [rabbit]", 1) + "telemetry: { lgos: {} }\n",
 			manifests: map[string]string{"shop.orders": "operations: { find: { output: string } }\n"},
-			want: []string{"context.toa.yaml:6:8: amqp[0]: expected an address", `context.toa.yaml:10:14: unknown key "lgos" in telemetry`},
+			want:      []string{"context.toa.yaml:6:8: amqp[0]: expected an address", `context.toa.yaml:10:14: unknown key "lgos" in telemetry`},
 		},
 		{
 			name: "a package that nobody knows", context: plain, manifests: map[string]string{"shop.orders": "extensions: { '@acme/thing': ~ }\n"},

@@ -15,7 +15,9 @@ const explorer = graph.ID("service/introspection-explorer")
 
 // serving has a service of its own beside the compositions, or mono instead.
 var serving = []orchestrator.Unit{
-	{ID: "composition/back"}, {ID: "composition/default-mail"}, {ID: "composition/edge"},
+	{ID: "composition/back"},
+	{ID: "composition/default-mail"},
+	{ID: "composition/edge"},
 	{ID: explorer, Service: &orchestrator.Service{Package: "@toa.io/extensions.introspection", Image: "ghcr.io/toa-io/explorer"}},
 }
 

@@ -39,6 +39,7 @@ func service() templates.Recipe {
 	return templates.Recipe{
 		Kind: "service", Base: "ghcr.io/toa-io/runtime:1.0.0-alpha.306", Platforms: []string{"linux/amd64"},
 		Env: []string{"NODE_ENV=production"}, Workdir: "/service", Copies: []templates.Copy{{}},
+		NPM:      templates.NPM{Registry: "https://npm.example.com", Proxy: "http://proxy.example.com"},
 		Installs: []templates.Install{{Scripts: "run"}}, Packages: []string{"cloudinary@2.0.0"},
 		Cmd: "toa serve . --map /etc/toa/components.json",
 	}

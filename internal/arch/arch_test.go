@@ -22,7 +22,7 @@ var house = arch.Law{
 		"workspace":         {Imports: []string{"document", "graph"}},
 		"extensions":        {Imports: []string{"workspace", "document", "graph"}},
 		"extensions/bridge": {Imports: []string{"extensions"}},
-		"chart":      {Imports: []string{"workspace", "extensions", "document", "graph"}},
+		"chart":             {Imports: []string{"workspace", "extensions", "document", "graph"}},
 
 		"orchestrator": {Imports: []string{"workspace", "graph", "cache", "templates", "chart"}},
 
