@@ -173,6 +173,7 @@ func named(v *document.Value) []string {
 		for _, f := range v.Fields {
 			names = append(names, f.Key)
 		}
+	default:
 	}
 	return names
 }

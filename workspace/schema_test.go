@@ -158,9 +158,9 @@ func (n *schemaNode) keyPaths(steps []string, visit func(steps []string, key *sc
 	if n.Items != nil {
 		n.Items.keyPaths(append(slices.Clone(steps), ""), visit)
 	}
-	var any schemaNode
-	if json.Unmarshal(n.AdditionalProperties, &any) == nil {
-		any.keyPaths(append(slices.Clone(steps), "any"), visit)
+	var other schemaNode
+	if json.Unmarshal(n.AdditionalProperties, &other) == nil {
+		other.keyPaths(append(slices.Clone(steps), "any"), visit)
 	}
 	for _, one := range n.AnyOf {
 		one.keyPaths(steps, visit)

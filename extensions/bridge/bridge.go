@@ -72,9 +72,9 @@ func (n *Node) Describe(ctx context.Context, reference, from string, request ext
 func (n *Node) find(name, from string) string {
 	for _, place := range extensions.Places(name, from) {
 		dir := filepath.Join(n.Root, filepath.FromSlash(place))
-		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			if _, err := os.Stat(filepath.Join(real, "package.json")); err == nil {
-				return real
+		if resolved, err := filepath.EvalSymlinks(dir); err == nil {
+			if _, err := os.Stat(filepath.Join(resolved, "package.json")); err == nil {
+				return resolved
 			}
 		}
 	}
@@ -164,7 +164,7 @@ func start(root string) (*process, error) {
 	if err != nil {
 		return nil, &MissingNodeError{err}
 	}
-	p := &process{command: exec.Command(path, "--input-type=module", "--eval", program), said: &tail{}}
+	p := &process{command: exec.Command(path, "--input-type=module", "--eval", program), said: &tail{}} //nolint:noctx // it answers several calls, each with a context of its own, and ends in Close
 	p.command.Dir, p.command.Env, p.command.Stderr = root, environment(), p.said
 	if p.in, err = p.command.StdinPipe(); err != nil {
 		return nil, err

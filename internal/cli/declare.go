@@ -127,7 +127,7 @@ func (s *session) declare(ctx context.Context, mono bool) (*extensions.Deploymen
 		return nil, err
 	}
 	node := &bridge.Node{Root: s.root}
-	defer node.Close()
+	defer node.Close() //nolint:errcheck // it has answered
 	d, err := extensions.Declare(ctx, s.workspace, extensions.Options{
 		Mono:     mono,
 		Packages: root,

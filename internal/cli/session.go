@@ -49,8 +49,8 @@ func (g *globals) start() string {
 func (g *globals) cachePath() (string, error) {
 	dir := cmp.Or(g.cacheDir, g.io.Env("TOA_CACHE_DIR"))
 	if dir == "" {
-		user, err := os.UserCacheDir()
-		if err != nil {
+		user, _ := os.UserCacheDir()
+		if user == "" {
 			return spareCache(), nil
 		}
 		dir = filepath.Join(user, "toa")
