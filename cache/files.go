@@ -16,8 +16,8 @@ import (
 )
 
 var (
-	treesBucket = []byte("trees/v1")
-	filesBucket = []byte("files/v1")
+	treesBucket = []byte("trees/v2")
+	filesBucket = []byte("files/v2")
 )
 
 // Files knows the files of one workspace by their stamps, so that what has not
@@ -83,15 +83,16 @@ func (f *Files) Close() error {
 }
 
 func (f *Files) load(tx *bbolt.Tx) error {
-	if bucket := tx.Bucket(treesBucket); bucket != nil {
-		cursor := bucket.Cursor()
-		for key, value := cursor.Seek(f.prefix); bytes.HasPrefix(key, f.prefix); key, value = cursor.Next() {
-			f.known[string(key[len(f.prefix):])] = &known{record: bytes.Clone(value)}
-		}
-	}
 	if bucket := tx.Bucket(filesBucket); bucket != nil {
 		if payload, err := unseal(f.prefix, bucket.Get(f.prefix)); err == nil {
 			f.singles = unpackSingles(bytes.Clone(payload))
+		}
+	}
+	if bucket := tx.Bucket(treesBucket); bucket != nil {
+		f.known = make(map[string]*known, len(f.singles)/2) // a manifest and a package.json each
+		cursor := bucket.Cursor()
+		for key, value := cursor.Seek(f.prefix); bytes.HasPrefix(key, f.prefix); key, value = cursor.Next() {
+			f.known[string(key[len(f.prefix):])] = &known{record: bytes.Clone(value)}
 		}
 	}
 	return nil

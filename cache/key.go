@@ -46,6 +46,8 @@ func ParseKey(text string) (Key, error) {
 // hashers are kept for reuse: one is 10 KB.
 var hashers = sync.Pool{New: func() any { return blake3.New() }}
 
+var fieldHashers = sync.Pool{New: func() any { return &Hasher{blake: blake3.New()} }}
+
 // Hasher makes a Key of labelled fields. Each label and value is preceded by
 // its length, so where one field ends is part of the key; the domain keeps
 // keys of different kinds apart and carries their schema version
@@ -58,8 +60,9 @@ type Hasher struct {
 
 // NewHasher starts a key of the given domain.
 func NewHasher(domain string) *Hasher {
-	h := &Hasher{blake: hashers.Get().(*blake3.Hasher), buf: make([]byte, 0, 512)}
+	h := fieldHashers.Get().(*Hasher)
 	h.blake.Reset()
+	h.buf = h.buf[:0]
 	h.write(domain)
 	return h
 }
@@ -82,8 +85,7 @@ func (h *Hasher) Sum() Key {
 	var k Key
 	_, _ = h.blake.Write(h.buf)
 	h.blake.Sum(k[:0])
-	hashers.Put(h.blake)
-	h.blake, h.buf = nil, nil
+	fieldHashers.Put(h)
 	return k
 }
 

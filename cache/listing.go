@@ -57,6 +57,7 @@ func (s *scanned) pack(rules []byte) []byte {
 	p.bytes(rules)
 	p.key(keyOf(s.shipped()))
 	p.uint(uint64(len(s.places)))
+	var before stamp
 	for _, dir := range s.places {
 		p.string(dir.path)
 		var flags byte
@@ -64,14 +65,16 @@ func (s *scanned) pack(rules []byte) []byte {
 			flags = flagSettled
 		}
 		p.buf = append(p.buf, flags)
-		p.stamp(dir.stamp)
+		p.stamp(dir.stamp, before)
+		before = dir.stamp
 	}
 	p.uint(uint64(len(s.files)))
 	for i := range s.files {
 		file := &s.files[i]
 		p.string(file.Path)
 		p.buf = append(p.buf, file.flags)
-		p.stamp(file.stamp)
+		p.stamp(file.stamp, before)
+		before = file.stamp
 		if file.Kind == Symlink {
 			p.string(file.Link)
 		} else {
@@ -92,13 +95,14 @@ func (l *listing) madeBy(rules []byte) bool {
 // nothing.
 func (l *listing) each(check func(path []byte, s stamp) bool) bool {
 	u := l.places()
+	var at stamp
 	for files := range 2 {
 		for n := u.uint(); n > 0 && !u.bad; n-- {
-			path, flags, stamp := u.entry()
+			path, flags := u.entry(&at)
 			if files == 1 {
 				u.skipContent(flags)
 			}
-			if u.bad || flags&flagSettled == 0 || !check(path, stamp) {
+			if u.bad || flags&flagSettled == 0 || !check(path, at) {
 				return false
 			}
 		}
@@ -118,18 +122,20 @@ func (l *listing) places() unpacker {
 func (l *listing) root() stamp {
 	u := l.places()
 	u.uint()
-	_, _, at := u.entry()
+	var at stamp
+	u.entry(&at)
 	return at
 }
 
 // digest finds a regular file directly in the directory.
 func (l *listing) digest(name string) (Key, bool) {
 	u := l.places()
+	var at stamp
 	for n := u.uint(); n > 0 && !u.bad; n-- {
-		u.entry()
+		u.entry(&at)
 	}
 	for n := u.uint(); n > 0 && !u.bad; n-- {
-		path, flags, _ := u.entry()
+		path, flags := u.entry(&at)
 		if string(path) == name && flags&flagLink == 0 {
 			k := u.key()
 			return k, !u.bad
@@ -139,12 +145,14 @@ func (l *listing) digest(name string) (Key, bool) {
 	return Key{}, false
 }
 
-func (u *unpacker) entry() (path []byte, flags byte, s stamp) {
+// entry reads one entry; at is the stamp of the one before, and then its own.
+func (u *unpacker) entry(at *stamp) (path []byte, flags byte) {
 	path = u.bytes()
 	if b := u.take(1); b != nil {
 		flags = b[0]
 	}
-	return path, flags, u.stamp()
+	*at = u.stamp(*at)
+	return path, flags
 }
 
 func (u *unpacker) skipContent(flags byte) {
@@ -158,13 +166,14 @@ func (u *unpacker) skipContent(flags byte) {
 // files reads back all files, hidden ones too.
 func (l *listing) files() []found {
 	u := l.places()
+	var at stamp
 	for n := u.uint(); n > 0 && !u.bad; n-- {
-		u.entry()
+		u.entry(&at)
 	}
 	var files []found
 	for n := u.uint(); n > 0 && !u.bad; n-- {
-		path, flags, stamp := u.entry()
-		file := found{stamp: stamp, flags: flags, File: File{Path: string(path), Size: stamp.size, Exec: flags&flagExec != 0}}
+		path, flags := u.entry(&at)
+		file := found{stamp: at, flags: flags, File: File{Path: string(path), Size: at.size, Exec: flags&flagExec != 0}}
 		if flags&flagLink != 0 {
 			file.Kind, file.Link = Symlink, u.string()
 		} else {

@@ -98,14 +98,32 @@ func (u *unpacker) key() (k Key) {
 func (u *unpacker) bytes() []byte  { return u.take(u.uint()) }
 func (u *unpacker) string() string { return string(u.bytes()) }
 
-func (p *packer) stamp(s stamp) {
-	p.int(s.size)
-	p.int(s.mtime)
-	p.int(s.ctime)
-	p.int(int64(s.inode))
+// stamp writes a stamp in few bytes: files of a directory were mostly made in
+// one go, so times and inodes are written as distances from the entry before.
+func (p *packer) stamp(s, before stamp) {
+	p.distance(s.size)
+	p.distance(s.mtime - before.mtime)
+	p.distance(s.ctime - s.mtime)
+	p.distance(int64(s.inode - before.inode))
 	p.uint(uint64(s.mode))
 }
 
-func (u *unpacker) stamp() stamp {
-	return stamp{size: u.int(), mtime: u.int(), ctime: u.int(), inode: uint64(u.int()), mode: uint32(u.uint())}
+func (u *unpacker) stamp(before stamp) stamp {
+	s := stamp{size: u.distance(), mtime: before.mtime + u.distance()}
+	s.ctime = s.mtime + u.distance()
+	s.inode = before.inode + uint64(u.distance())
+	s.mode = uint32(u.uint())
+	return s
+}
+
+func (p *packer) distance(n int64) { p.buf = binary.AppendVarint(p.buf, n) }
+
+func (u *unpacker) distance() int64 {
+	n, size := binary.Varint(u.buf)
+	if size <= 0 {
+		u.bad = true
+		return 0
+	}
+	u.buf = u.buf[size:]
+	return n
 }

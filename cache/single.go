@@ -168,7 +168,7 @@ func packSingles(singles map[string]single) []byte {
 	for _, path := range sortedKeys(singles) {
 		s := singles[path]
 		p.string(path)
-		p.stamp(s.stamp)
+		p.stamp(s.stamp, stamp{})
 		flags := uint64(0)
 		if s.settled {
 			flags |= singleSettled
@@ -189,7 +189,7 @@ func unpackSingles(payload []byte) map[string]single {
 	singles := make(map[string]single, min(n, uint64(len(payload))/64))
 	for ; n > 0 && !u.bad; n-- {
 		path := u.string()
-		s := single{stamp: u.stamp()}
+		s := single{stamp: u.stamp(stamp{})}
 		flags := u.uint()
 		s.settled, s.absent = flags&singleSettled != 0, flags&singleAbsent != 0
 		s.digest = u.key()

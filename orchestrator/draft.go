@@ -50,7 +50,7 @@ func (p Planner) draft() (map[graph.ID]*draft, []graph.Target, error) {
 		targets = append(targets, graph.Target{ID: componentID(c)})
 	}
 	mapPath := chart.MapPath(p.Workspace)
-	for _, u := range p.units() {
+	for u := range p.units {
 		made, err := p.unitDrafts(u, mapPath)
 		if err != nil {
 			return nil, nil, err
@@ -92,31 +92,43 @@ type unit struct {
 	members []*workspace.Component
 }
 
-// units are those given, or else the compositions.
-func (p Planner) units() []unit {
-	compositions := map[graph.ID]unit{}
-	var all []unit
-	for _, c := range p.Workspace.Compositions {
-		u := unit{Unit: Unit{ID: graph.NewID(KindComposition, c.Slug)}, name: "composition-" + c.Slug, base: c.Image, command: "compose *", members: c.Components}
-		compositions[u.ID] = u
-		all = append(all, u)
-	}
+// units goes through those given, or else the compositions.
+func (p Planner) units(yield func(unit) bool) {
 	if p.Units == nil {
-		return all
-	}
-	all = nil
-	for _, given := range p.Units {
-		u := compositions[given.ID]
-		switch {
-		case given.ID == Mono:
-			u = p.mono()
-		case given.Service != nil:
-			u = unit{name: "extension-" + given.ID.Name(), base: p.Workspace.Context.BaseImage(), command: "serve ."}
+		for _, c := range p.Workspace.Compositions {
+			if !yield(compositionUnit(c)) {
+				return
+			}
 		}
-		u.Unit = given
-		all = append(all, u)
+		return
 	}
-	return all
+	compositions := make(map[graph.ID]*workspace.Composition, len(p.Workspace.Compositions))
+	for _, c := range p.Workspace.Compositions {
+		compositions[graph.NewID(KindComposition, c.Slug)] = c
+	}
+	for _, given := range p.Units {
+		if !yield(p.unit(given, compositions[given.ID])) {
+			return
+		}
+	}
+}
+
+func compositionUnit(c *workspace.Composition) unit {
+	return unit{Unit: Unit{ID: graph.NewID(KindComposition, c.Slug)}, name: "composition-" + c.Slug, base: c.Image, command: "compose *", members: c.Components}
+}
+
+func (p Planner) unit(given Unit, c *workspace.Composition) unit {
+	var u unit
+	switch {
+	case given.ID == Mono:
+		u = p.mono()
+	case given.Service != nil:
+		u = unit{name: "extension-" + given.ID.Name(), base: p.Workspace.Context.BaseImage(), command: "serve ."}
+	default:
+		u = compositionUnit(c)
+	}
+	u.Unit = given
+	return u
 }
 
 // mono is one unit of everything that is not evicted. It stands on the base
@@ -308,7 +320,7 @@ type Pin struct{ Reference, Platform string }
 // of services that are published. One that carries a digest is pinned by itself.
 func (p Planner) Pins() []Pin {
 	pins := map[Pin]bool{}
-	for _, u := range p.units() {
+	for u := range p.units {
 		switch {
 		case p.published(u):
 			reference := Reference{Repository: u.Service.Image, Tag: p.Workspace.Context.Runtime.Version}

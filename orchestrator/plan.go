@@ -176,7 +176,7 @@ func (p Planner) Plan(ctx context.Context) (*Plan, error) {
 		return nil, err
 	}
 	plan := p.assemble(g, nodes, components)
-	for _, u := range p.units() {
+	for u := range p.units {
 		if !p.published(u) {
 			continue
 		}
