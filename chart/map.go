@@ -84,7 +84,7 @@ func spread(raw []byte, depth int) int {
 
 // componentMap is the key "map" of the values.
 func componentMap(ws *workspace.Workspace, versions map[string]string) (mapping, error) {
-	data, err := encodeMap(ws.Components, versions)
+	data, err := Map(ws.Components, versions)
 	if err != nil {
 		return nil, err
 	}
@@ -100,9 +100,9 @@ func componentMap(ws *workspace.Workspace, versions map[string]string) (mapping,
 	return mapping{{"directory", mapDirectory}, {"file", file}, content}, nil
 }
 
-// encodeMap writes {id: {version, …contract}} over lines, by ID. It ends without
-// a newline: Helm cuts off what a manifest ends with.
-func encodeMap(components []*workspace.Component, versions map[string]string) ([]byte, error) {
+// Map writes {id: {version, …contract}} over lines, by ID. It ends without a
+// newline: Helm cuts off what a manifest ends with.
+func Map(components []*workspace.Component, versions map[string]string) ([]byte, error) {
 	entries := make([][]byte, len(components))
 	for i, c := range components {
 		entry, err := encodeComponent(c, versions[c.ID])

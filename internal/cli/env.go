@@ -85,7 +85,7 @@ func (g *globals) env(ctx context.Context, environment string, f *envFlags) erro
 	if err != nil {
 		return err
 	}
-	if err := replacePrivate(file, data); err != nil {
+	if err := replace(file, data, 0o600); err != nil {
 		return fmt.Errorf("write %s: %w", f.as, err)
 	}
 	g.tellEmpty(f.as, variables, entries)
@@ -142,18 +142,4 @@ func (g *globals) tellEmpty(file string, variables []extensions.Variable, entrie
 	if len(empty) > 0 {
 		g.warn(fmt.Sprintf("%s has %s to be filled in: %s", file, count(len(empty), "secret"), strings.Join(empty, ", ")))
 	}
-}
-
-// replacePrivate writes a file at once that nobody else may read.
-func replacePrivate(path string, data []byte) error {
-	temp, err := os.CreateTemp(filepath.Dir(path), ".toa-*") // for its owner only
-	if err != nil {
-		return err
-	}
-	defer os.Remove(temp.Name()) //nolint:errcheck // it is gone after the rename
-	_, err = temp.Write(data)
-	if err := errors.Join(err, temp.Sync(), temp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(temp.Name(), path)
 }

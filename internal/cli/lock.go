@@ -123,7 +123,7 @@ func (s *session) resolve(ctx context.Context, pins []orchestrator.Pin) ([]strin
 	if len(moved) == 0 {
 		return nil, nil
 	}
-	if err := replace(filepath.Join(s.root, workspace.LockFile), next.Encode()); err != nil {
+	if err := replace(filepath.Join(s.root, workspace.LockFile), next.Encode(), 0o644); err != nil {
 		return nil, fmt.Errorf("write %s: %w", workspace.LockFile, err)
 	}
 	s.lock = next
@@ -142,14 +142,14 @@ func moveText(m workspace.Move) string {
 }
 
 // replace writes a file at once: whoever reads it sees the old one or the new one.
-func replace(path string, data []byte) error {
+func replace(path string, data []byte, mode os.FileMode) error {
 	temp, err := os.CreateTemp(filepath.Dir(path), ".toa-*")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(temp.Name()) //nolint:errcheck // it is gone after the rename
 	_, err = temp.Write(data)
-	if err := errors.Join(err, temp.Chmod(0o644), temp.Sync(), temp.Close()); err != nil {
+	if err := errors.Join(err, temp.Chmod(mode), temp.Sync(), temp.Close()); err != nil {
 		return err
 	}
 	return os.Rename(temp.Name(), path)

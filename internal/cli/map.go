@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"toa.io/toa/chart"
 	"toa.io/toa/workspace"
 )
 
@@ -44,7 +46,7 @@ func (g *globals) writeMap(ctx context.Context, environment, as string) error {
 	if err != nil {
 		return err
 	}
-	if err := replace(s.beside(as), data); err != nil {
+	if err := replace(s.beside(as), data, 0o644); err != nil {
 		return fmt.Errorf("write %s: %w", as, err)
 	}
 	return nil
@@ -64,25 +66,23 @@ func (s *session) versions(ctx context.Context) (map[string]string, error) {
 	return plan.Versions, nil
 }
 
-// encodeMap writes components by ID, one a line.
+// encodeMap writes the map that the chart carries with one component a line.
 func encodeMap(components []*workspace.Component, versions map[string]string) ([]byte, error) {
-	lines := make([][]byte, len(components))
-	for i, c := range components {
-		declared := map[string]json.RawMessage{}
-		if len(c.Contract) > 0 {
-			if err := json.Unmarshal(c.Contract, &declared); err != nil {
-				return nil, fmt.Errorf("read what %s declares: %w", c.ID, err)
-			}
-		}
-		var err error
-		if declared["version"], err = json.Marshal(versions[c.ID]); err != nil {
-			return nil, err
-		}
-		line, err := json.Marshal(declared)
-		if err != nil {
-			return nil, err
-		}
-		lines[i] = fmt.Appendf(nil, "%q:%s", c.ID, line)
+	pretty, err := chart.Map(components, versions)
+	if err != nil {
+		return nil, err
 	}
-	return fmt.Appendf(nil, "{\n%s\n}\n", bytes.Join(lines, []byte(",\n"))), nil
+	var entries map[string]json.RawMessage
+	if err := json.Unmarshal(pretty, &entries); err != nil {
+		return nil, err
+	}
+	lines := make([]string, len(components))
+	for i, c := range components {
+		var line bytes.Buffer
+		if err := json.Compact(&line, entries[c.ID]); err != nil {
+			return nil, err
+		}
+		lines[i] = fmt.Sprintf("%q:%s", c.ID, line.Bytes())
+	}
+	return []byte("{\n" + strings.Join(lines, ",\n") + "\n}\n"), nil
 }
