@@ -126,7 +126,7 @@ func (s *session) declare(ctx context.Context, mono bool) (*extensions.Deploymen
 	if err := s.workspace.Discover(root); err != nil {
 		return nil, err
 	}
-	node := &bridge.Node{Root: s.root}
+	node := &bridge.Node{Root: s.root, Memo: answers{s.files}}
 	defer node.Close() //nolint:errcheck // it has answered
 	d, err := extensions.Declare(ctx, s.workspace, extensions.Options{
 		Mono:     mono,
@@ -142,6 +142,14 @@ func (s *session) declare(ctx context.Context, mono bool) (*extensions.Deploymen
 	s.deployment = d
 	return d, nil
 }
+
+// answers keeps what packages said, by the content of the package and of the
+// question.
+type answers struct{ files *cache.Files }
+
+func (a answers) Recall(key string) []byte { return a.files.Note("answer " + key) }
+
+func (a answers) Keep(key string, answer []byte) { a.files.SetNote("answer "+key, answer) }
 
 // installed finds the package that the image of a service is made of.
 func (s *session) installed(reference string) (*workspace.Installed, error) {
