@@ -17,7 +17,7 @@ help: ## list the targets
 
 .PHONY: build
 build: ## build ./toa
-	go build -trimpath -o toa ./cmd/toa
+	CGO_ENABLED=0 go build -trimpath -o toa ./cmd/toa
 
 .PHONY: test
 test: ## run all tests with the race detector

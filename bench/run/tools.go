@@ -26,7 +26,9 @@ func buildTools(ctx context.Context, bin, toa string) (tools, error) {
 		return tools{}, fmt.Errorf("make directory: %w", err)
 	}
 	args := append([]string{"build", "-trimpath", "-o", bin + string(filepath.Separator)}, packages...)
-	if output, err := exec.CommandContext(ctx, "go", args...).CombinedOutput(); err != nil {
+	build := exec.CommandContext(ctx, "go", args...)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as `make build` does
+	if output, err := build.CombinedOutput(); err != nil {
 		return tools{}, fmt.Errorf("build programs: %w\n%s", err, output)
 	}
 	toa, err := filepath.Abs(toa)

@@ -120,6 +120,7 @@ func value(r *rapid.T, depth int) *document.Value {
 		}
 	case document.Object:
 		v.Fields = fields(r, depth)
+	default: // null says nothing
 	}
 	return v
 }
