@@ -73,6 +73,14 @@ func TestCheckDeploymentRefuses(t *testing.T) {
 			func(_ *deployment, u *extensions.Unit) { u.Variables[1].Secret.Key = "a/b" },
 			`secret key "a/b" of composition/store does not fit`,
 		},
+		"secret key that leads up": {
+			func(_ *deployment, u *extensions.Unit) { u.Variables[1].Secret.Key = "..a" },
+			`secret key "..a" of composition/store does not fit`,
+		},
+		"secret key of one dot": {
+			func(_ *deployment, u *extensions.Unit) { u.Variables[1].Secret.Key = "." },
+			`secret key "." of composition/store does not fit`,
+		},
 		"volume of the map": {
 			func(_ *deployment, u *extensions.Unit) { u.Mounts[0].Name = "components" },
 			"volume components stands twice in composition/store",

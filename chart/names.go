@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"toa.io/toa/document"
-
 	"toa.io/toa/extensions"
 	"toa.io/toa/workspace"
 )
@@ -42,9 +41,9 @@ var (
 	componentLabel  = form{maxDNSLabel - len("component-"), whole(`[a-z]([-a-z0-9]*[a-z0-9])?`), dnsLabelText + ", a letter first"}
 	compositionName = form{maxDeployment - len("composition-"), whole(dnsLabel), dnsLabelText}
 	serviceID       = form{maxDeployment - len("extension-"), whole(dnsLabel), dnsLabelText}
-	variableName    = form{maxSubdomain, whole(`[-._a-zA-Z][-._a-zA-Z0-9]*`), "letters, digits, hyphens, dots and underscores, no digit first"}
+	variableName    = form{maxSubdomain, whole(`\.?[-_a-zA-Z][-._a-zA-Z0-9]*`), "letters, digits, hyphens, dots and underscores, no digit and no two dots first"}
 	objectName      = form{maxSubdomain, whole(subdomain), subdomainText}
-	secretKey       = form{maxSubdomain, whole(`[-._a-zA-Z0-9]+`), "letters, digits, hyphens, dots and underscores"}
+	secretKey       = form{maxSubdomain, whole(`\.?[-_a-zA-Z0-9][-._a-zA-Z0-9]*`), "letters, digits, hyphens, dots and underscores, no two dots first"}
 	volumeName      = form{maxDNSLabel, whole(dnsLabel), dnsLabelText}
 	mountPath       = form{maxPath, whole(`/[^:]*`), "an absolute path without colons"}
 	hostName        = form{maxSubdomain, whole(`(\*\.)?` + subdomain), subdomainText + ", with or without `*.` before"}
