@@ -27,6 +27,8 @@ type Files struct {
 	root   int // descriptor of the workspace root
 	prefix []byte
 	begun  int64 // what changed at or after it is never known by its stamp
+	// hands are places for goroutines that help a scan with large files.
+	hands chan struct{}
 
 	// known are the listings of the last run. Whether they still hold is found
 	// out once, in the background; checked is closed when it is.
@@ -62,6 +64,7 @@ func OpenFiles(db *DB, root string) (*Files, error) {
 		root:    fd,
 		prefix:  key[:16],
 		begun:   time.Now().UnixNano(),
+		hands:   make(chan struct{}, runtime.GOMAXPROCS(0)),
 		known:   map[string]*known{},
 		checked: make(chan struct{}),
 		singles: map[string]single{},

@@ -279,3 +279,24 @@ func TestYoungFilesAreReadAgain(t *testing.T) {
 		t.Error("a rewrite within the granularity of time was missed")
 	}
 }
+
+// Large files are hashed by several hands, and come to what they do alone.
+func TestLargeFilesAreHashedAlike(t *testing.T) {
+	files := map[string]string{"c/small": "s"}
+	var want []cache.File
+	for i := range 12 {
+		content := strings.Repeat(fmt.Sprint(i), 300<<10)
+		name := fmt.Sprintf("large%02d", i)
+		files["c/"+name] = content
+		want = append(want, cache.Generated(name, []byte(content)))
+	}
+	want = append(want, cache.Generated("small", []byte("s")))
+	s := newStore(t, files)
+	tree, err := s.tree(cache.Rules{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := cache.NewTree(want); tree.Key != got.Key {
+		t.Errorf("key %s, want %s", tree.Key, got.Key)
+	}
+}

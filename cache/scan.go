@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
@@ -22,8 +23,9 @@ func (f *Files) scan(rules Rules, before *known) (*scanned, error) {
 		return nil, &FileError{Path: rules.Dir, Msg: "open: " + err.Error()}
 	}
 	defer unix.Close(root) //nolint:errcheck // opened for reading
-	s := &scanner{dir: rules.Dir, begun: f.begun, rules: rules, digester: newDigester()}
+	s := &scanner{dir: rules.Dir, begun: f.begun, rules: rules, digester: newDigester(), hands: f.hands}
 	defer s.digester.release()
+	defer s.helpers.Wait()
 	if before != nil {
 		s.known = map[string]found{}
 		for _, file := range before.files() {
@@ -31,6 +33,9 @@ func (f *Files) scan(rules Rules, before *known) (*scanned, error) {
 		}
 	}
 	if err := s.descend(root, "", 0); err != nil {
+		return nil, err
+	}
+	if err := s.gather(); err != nil {
 		return nil, err
 	}
 	slices.SortFunc(s.out.files, func(a, b found) int { return strings.Compare(a.Path, b.Path) })
@@ -49,6 +54,58 @@ type scanner struct {
 	digester digester
 	out      scanned
 	path     []byte // buffer for names that end in NUL
+
+	// Large files are hashed by helpers as long as there are free hands; what
+	// they find is gathered at the end.
+	hands   chan struct{}
+	helpers sync.WaitGroup
+	helped  []*help
+}
+
+// help is the digest of one file that a helper hashes.
+type help struct {
+	at     int // in out.files
+	digest Key
+	err    error
+}
+
+// large is the size from which handing a file over is worth it.
+const large = 256 << 10
+
+// delegate has a helper hash a file whose entry comes next, if a hand is free.
+// The helper closes the file.
+func (s *scanner) delegate(fd int, size int64) bool {
+	if size < large {
+		return false
+	}
+	select {
+	case s.hands <- struct{}{}:
+	default:
+		return false
+	}
+	h := &help{at: len(s.out.files)}
+	s.helped = append(s.helped, h)
+	s.helpers.Go(func() {
+		defer func() { <-s.hands }()
+		d := newDigester()
+		defer d.release()
+		h.digest, h.err = d.digest(fd, size)
+		_ = unix.Close(fd)
+	})
+	return true
+}
+
+// gather waits for the helpers and takes over what they found.
+func (s *scanner) gather() error {
+	s.helpers.Wait()
+	for _, h := range s.helped {
+		file := &s.out.files[h.at]
+		if h.err != nil {
+			return s.fail(file.Path, "read: "+h.err.Error(), "")
+		}
+		file.Digest = h.digest
+	}
+	return nil
 }
 
 // compile makes the matcher, of the directory's own patterns too if it has some.
@@ -189,14 +246,19 @@ func (s *scanner) regular(e entry) error {
 	return nil
 }
 
-// read hashes a file. Its stamp is of before it is read: a change meanwhile
-// gives it another.
+// read hashes a file, or has it hashed. Its stamp is of before it is read: a
+// change meanwhile gives it another.
 func (s *scanner) read(e *entry) (Key, error) {
 	fd, err := openAt(e.parent, e.name, unix.O_NOFOLLOW)
 	if err != nil {
 		return Key{}, s.fail(e.rel, "open: "+err.Error(), "make it readable, or ignore it in "+IgnoreFile)
 	}
-	defer unix.Close(fd) //nolint:errcheck // opened for reading
+	handedOver := false
+	defer func() {
+		if !handedOver {
+			_ = unix.Close(fd)
+		}
+	}()
 	if !e.stamped {
 		var st unix.Stat_t
 		if err := unix.Fstat(fd, &st); err != nil {
@@ -206,6 +268,9 @@ func (s *scanner) read(e *entry) (Key, error) {
 	}
 	if e.stamp.mode&unix.S_IFMT != unix.S_IFREG {
 		return Key{}, s.fail(e.rel, "it has just become something else than a file", "try again")
+	}
+	if handedOver = s.delegate(fd, e.stamp.size); handedOver {
+		return Key{}, nil
 	}
 	digest, err := s.digester.digest(fd, e.stamp.size)
 	if err != nil {

@@ -37,7 +37,9 @@ func hash(db, root string) (cache.Key, error) {
 	if err != nil {
 		return cache.Key{}, err
 	}
-	files, err := cache.OpenFiles(cache.OpenDB(db, nil), root)
+	store := cache.OpenDB(db, nil)
+	store.Volatile = true // as toa has it
+	files, err := cache.OpenFiles(store, root)
 	if err != nil {
 		return cache.Key{}, err
 	}
