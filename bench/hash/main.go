@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 
 	"golang.org/x/sync/errgroup"
 
@@ -20,6 +21,7 @@ func main() {
 	db := flag.String("db", "", "cache file; it must not exist")
 	root := flag.String("C", ".", "workspace")
 	flag.Parse()
+	debug.SetGCPercent(400) // as toa has it
 	key, err := hash(*db, *root)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "hash:", err)
