@@ -46,24 +46,15 @@ func (r *run) build(ctx context.Context) error {
 
 // pending is the graph of what has to be built and of what that needs.
 func (r *run) pending() (*graph.Graph, error) {
-	wanted := map[graph.ID]bool{}
-	for _, s := range r.plan.Steps {
-		if s.Cached {
-			continue
-		}
-		wanted[s.ID] = true
-		for _, id := range r.plan.Graph.Dependencies(s.ID) {
-			wanted[id] = id.Kind() != KindComponent || wanted[id]
-		}
-	}
+	needed := r.plan.needed()
 	var targets []graph.Target
 	for _, s := range r.plan.Steps {
-		if !wanted[s.ID] {
+		if s.Cached && !needed[s.ID] {
 			continue
 		}
 		t := graph.Target{ID: s.ID}
 		for _, id := range r.plan.Graph.Dependencies(s.ID) {
-			if wanted[id] {
+			if id.Kind() != KindComponent && needed[id] {
 				t.Dependencies = append(t.Dependencies, id)
 			}
 		}

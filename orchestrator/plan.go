@@ -220,17 +220,23 @@ func (p Planner) assemble(g *graph.Graph, nodes []node, components map[graph.ID]
 	return plan
 }
 
-// spareDependencies marks dependencies images that nothing to be built needs:
-// they are not asked for, even where the index has lost them.
-func (p *Plan) spareDependencies() {
+// needed are the targets that images to be built depend on.
+func (p *Plan) needed() map[graph.ID]bool {
 	needed := map[graph.ID]bool{}
-	for _, s := range p.Steps {
-		if !s.Cached {
+	for i := range p.Steps {
+		if s := &p.Steps[i]; !s.Cached {
 			for _, id := range p.Graph.Dependencies(s.ID) {
 				needed[id] = true
 			}
 		}
 	}
+	return needed
+}
+
+// spareDependencies marks dependencies images that nothing to be built needs:
+// they are not asked for, even where the index has lost them.
+func (p *Plan) spareDependencies() {
+	needed := p.needed()
 	for i := range p.Steps {
 		s := &p.Steps[i]
 		if s.ID.Kind() == KindDependencies && !s.Cached && !needed[s.ID] {

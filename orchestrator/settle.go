@@ -36,14 +36,7 @@ func (r *run) settle(ctx context.Context) error {
 }
 
 func (r *run) neededDependencies() map[graph.ID]bool {
-	needed := map[graph.ID]bool{}
-	for i := range r.plan.Steps {
-		if s := &r.plan.Steps[i]; !s.Cached {
-			for _, id := range r.plan.Graph.Dependencies(s.ID) {
-				needed[id] = true
-			}
-		}
-	}
+	needed := r.plan.needed()
 	for i := range r.plan.Steps {
 		// What was spared while nothing needed it has to be looked at again.
 		if s := &r.plan.Steps[i]; needed[s.ID] && s.Cached && s.Reference.Digest == "" {

@@ -19,33 +19,27 @@ func lockCommand(g *globals) *cobra.Command {
 	var mono bool
 	cmd := &cobra.Command{Use: "lock", Short: "Pin base images in toa.lock"}
 	cmd.PersistentFlags().BoolVar(&mono, "mono", false, monoUsage)
-	update := &cobra.Command{
+	in := func(do func(context.Context, *session) error) func(*cobra.Command, []string) error {
+		return func(cmd *cobra.Command, args []string) error {
+			s, err := g.openPlanned(cmd.Context(), environment(g, args), "", mono)
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			return do(cmd.Context(), s)
+		}
+	}
+	cmd.AddCommand(&cobra.Command{
 		Use:   "update [environment]",
 		Short: "Resolve every base image anew and say what moves",
 		Args:  cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := g.openPlanned(cmd.Context(), environment(g, args), "", mono)
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			return s.updateLock(cmd.Context())
-		},
-	}
-	check := &cobra.Command{
+		RunE:  in(func(ctx context.Context, s *session) error { return s.updateLock(ctx) }),
+	}, &cobra.Command{
 		Use:   "check [environment]",
 		Short: "Exit with 3 when a base image is not pinned",
 		Args:  cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := g.openPlanned(cmd.Context(), environment(g, args), "", mono)
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			return s.checkLock()
-		},
-	}
-	cmd.AddCommand(update, check)
+		RunE:  in(func(_ context.Context, s *session) error { return s.checkLock() }),
+	})
 	return cmd
 }
 
