@@ -210,11 +210,18 @@ func ignoringEINTR[T any](call func() (T, error)) (T, error) {
 type FileError struct {
 	// Path is a slash path below the workspace root.
 	Path string
+	// Line is 0 where the file as a whole is meant.
+	Line int
 	Msg  string
 	Fix  string
 }
 
-func (e *FileError) Error() string { return fmt.Sprintf("%s: %s", e.Path, e.Msg) }
+func (e *FileError) Error() string {
+	if e.Line == 0 {
+		return fmt.Sprintf("%s: %s", e.Path, e.Msg)
+	}
+	return fmt.Sprintf("%s:%d:1: %s", e.Path, e.Line, e.Msg)
+}
 
 // Hint says how to mend it.
 func (e *FileError) Hint() string { return e.Fix }

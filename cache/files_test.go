@@ -109,6 +109,8 @@ func TestTreeShipsWhatRulesSay(t *testing.T) {
 		"c/migrations/0001.yaml":     "15",
 		"c/operations/.hidden":       "16",
 		"c/lib/deep/node_modules/py": "17",
+		"c/.npmrc":                   "18",
+		"c/lib/.npmrc":               "19",
 	}
 	all := []string{
 		"README.md", "bin/run", "lib/coverage/index.html", "lib/deep/x.js", "lib/link.js", "lib/package-lock.json",
@@ -123,7 +125,7 @@ func TestTreeShipsWhatRulesSay(t *testing.T) {
 		"everything but the built-in patterns": {},
 		"ignore adds":                          {rules: cache.Rules{Ignore: []string{"**/*.md", "lib/deep"}}, remove: []string{"README.md", "lib/deep/x.js"}},
 		"an exclamation mark takes a built-in pattern back": {
-			rules: cache.Rules{Ignore: []string{"!*.log", "!**/*.test.*"}}, add: []string{"debug.log", "operations/add.test.js"},
+			rules: cache.Rules{Ignore: []string{"!*.log", "!**/*.test.*", "!.npmrc"}}, add: []string{".npmrc", "debug.log", "lib/.npmrc", "operations/add.test.js"},
 		},
 		"own file with an exception": {own: "lib\n!lib/deep/x.js\n# comment\n", remove: []string{"lib/coverage/index.html", "lib/link.js", "lib/package-lock.json"}},
 		"root file":                  {rules: cache.Rules{Root: []string{"c/bin", "other/README.md"}}, remove: []string{"bin/run"}},

@@ -77,10 +77,11 @@ func atRoot(b builtin) builtin {
 }
 
 // builtins are the reference's list for the node bridge (spec 2.1): what never
-// belongs into an image, and lockfiles, which the dependencies image has. They
+// belongs into an image, and lockfiles, which the dependencies image has; and
+// .npmrc, which may hold a token: npm gets it while packages are installed. They
 // are matched by hand because every name of a cold scan passes through them.
 var builtins = []builtin{
-	exact("node_modules"), exact(".git"), exact(".hg"), exact(".svn"),
+	exact("node_modules"), exact(".git"), exact(".hg"), exact(".svn"), exact(".npmrc"),
 	infix(".test."), infix(".spec."), exact("__tests__"), suffix(".d.ts"),
 	prefix("Dockerfile"), exact(".dockerignore"), suffix(".tsbuildinfo"), suffix(".log"),
 	exact(".DS_Store"), exact("Thumbs.db"), suffix(".swp"),
@@ -107,16 +108,50 @@ func plain(pattern string) string {
 	return strings.Trim(strings.TrimPrefix(pattern, "**/"), "/")
 }
 
-// ParseIgnore reads the patterns of a .toaignore.
-func ParseIgnore(text string) ([]string, error) {
+// ParseIgnore reads the patterns of a .toaignore. A line that is no pattern is a
+// *FileError; path names the file in it.
+func ParseIgnore(path, text string) ([]string, error) {
 	lines, err := ignorefile.ReadAll(strings.NewReader(text))
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", IgnoreFile, err)
+		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
-	if _, err := patternmatcher.New(lines); err != nil {
-		return nil, fmt.Errorf("read %s: %w", IgnoreFile, err)
+	if checkPatterns(lines) == nil {
+		return lines, nil
 	}
-	return lines, nil
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		one, err := ignorefile.ReadAll(strings.NewReader(line))
+		if err == nil {
+			err = checkPatterns(one)
+		}
+		if err != nil {
+			return nil, &FileError{
+				Path: path, Line: number,
+				Msg: fmt.Sprintf("%q is no pattern: %v", strings.TrimSpace(line), err),
+				Fix: "patterns are written as in .dockerignore: *, **, ?, [a-z], ! before an exception, \\ before a character that means itself",
+			}
+		}
+	}
+	return nil, fmt.Errorf("read %s: %w", path, checkPatterns(lines))
+}
+
+// checkPatterns finds what otherwise comes to light only when a pattern is first
+// matched, which depends on the patterns before it.
+func checkPatterns(patterns []string) error {
+	if _, err := patternmatcher.New(patterns); err != nil {
+		return err
+	}
+	for _, pattern := range patterns {
+		m, err := patternmatcher.New([]string{strings.TrimPrefix(pattern, "!")})
+		if err != nil {
+			return err
+		}
+		if _, err := m.MatchesOrParentMatches("a"); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Explain says whether a path below rules.Dir is shipped and which rule decides.
@@ -183,7 +218,7 @@ func (r Rules) compile(own string) (*matcher, error) {
 		}
 		m.files = files
 	}
-	lines, err := ParseIgnore(own)
+	lines, err := ParseIgnore(r.Dir+"/"+IgnoreFile, own)
 	if err != nil {
 		return nil, err
 	}
