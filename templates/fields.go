@@ -1,6 +1,8 @@
 package templates
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -44,6 +46,9 @@ func (r Recipe) Fields(yield func(label, value string)) {
 		yield(nth("run", i)+" of "+run.Owner, run.Line)
 	}
 	yield("cmd", r.Cmd)
+	if r.Template != "" {
+		yield("template of the workspace", fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(r.Template))))
+	}
 }
 
 func nth(what string, i int) string { return what + " " + strconv.Itoa(i+1) }

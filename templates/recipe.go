@@ -8,7 +8,7 @@ const Scratch = "scratch"
 // Recipe is everything that decides what is in an image, but for the bytes of
 // the files it copies. Builders follow it; Fields lists it for the key.
 type Recipe struct {
-	// Kind is "composition" or "dependencies".
+	// Kind is "composition" (mono too), "dependencies" or "service".
 	Kind string
 	// Base is the reference the image starts from: "scratch", "oci-layout://DIR",
 	// or a registry reference. For a composition with a dependencies image it
@@ -41,6 +41,9 @@ type Recipe struct {
 	Runs []Run
 	// Cmd is a shell command line; empty leaves the base's.
 	Cmd string
+	// Template is the text of the workspace's own template of this kind; empty
+	// means ours. Only an engine can follow it.
+	Template string
 }
 
 // NPM are the settings of the package manager.
