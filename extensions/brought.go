@@ -12,7 +12,6 @@ import (
 
 // sketch is a component that a package ships: what of it matters here.
 type sketch struct {
-	id         string
 	entity     bool
 	extensions []string // short names
 	events     []string // beyond those of every entity
@@ -22,60 +21,53 @@ type sketch struct {
 // changes are the events of every entity, from the prototype.
 var changes = []string{"created", "deleted", "sync", "updated"}
 
-// shipped are the components of the standard packages. Those that decide
-// nothing by themselves are as the newest runtime has them.
-var shipped = map[string][]sketch{
-	packageCadence:       {{id: "cadence.metronome", entity: true, extensions: []string{"cadence"}}},
-	packageConfiguration: {{id: "configuration.values", entity: true, extensions: []string{"exposition"}}},
-	packageContinuity:    {{id: "continuity.journal", entity: true}},
-	packageExposition: {
-		{id: "exposition.atom"},
-		{id: "exposition.octets", extensions: []string{"storages"}},
-		{id: "identity.bans", entity: true, extensions: []string{"exposition"}},
-		{id: "identity.basic", entity: true, extensions: []string{"configuration", "exposition"}, events: []string{"principal"}},
-		{id: "identity.clients", entity: true, extensions: []string{"configuration", "exposition", "stash"}},
-		{id: "identity.credentials", extensions: []string{"exposition"}},
-		{id: "identity.federation", entity: true, extensions: []string{"configuration", "exposition"}, events: []string{"principal"}},
-		{id: "identity.grants", entity: true, extensions: []string{"configuration", "exposition", "stash"}},
-		{
-			id: "identity.keys", entity: true, extensions: []string{"exposition"},
-			receives: []string{"identity.bans.created", "identity.bans.updated", "identity.roles.deleted"},
-		},
-		{id: "identity.otp", entity: true, extensions: []string{"configuration", "stash"}},
-		{id: "identity.passkeys", entity: true, extensions: []string{"configuration", "exposition", "stash"}},
-		{
-			id: "identity.roles", entity: true, extensions: []string{"exposition"},
-			receives: []string{"identity.basic.principal", "identity.federation.principal"},
-		},
-		{
-			id: "identity.tokens", entity: true, extensions: []string{"configuration", "exposition"},
-			receives: []string{"identity.bans.created", "identity.bans.updated"},
-		},
+// sketches are the components of the standard packages, by ID. Those that
+// decide nothing by themselves are as the newest runtime has them.
+var sketches = map[string]sketch{
+	"cadence.metronome":    {entity: true, extensions: []string{"cadence"}},
+	"configuration.values": {entity: true, extensions: []string{"exposition"}},
+	"continuity.journal":   {entity: true},
+	"exposition.atom":      {},
+	"exposition.octets":    {extensions: []string{"storages"}},
+	"identity.bans":        {entity: true, extensions: []string{"exposition"}},
+	"identity.basic":       {entity: true, extensions: []string{"configuration", "exposition"}, events: []string{"principal"}},
+	"identity.clients":     {entity: true, extensions: []string{"configuration", "exposition", "stash"}},
+	"identity.credentials": {extensions: []string{"exposition"}},
+	"identity.federation":  {entity: true, extensions: []string{"configuration", "exposition"}, events: []string{"principal"}},
+	"identity.grants":      {entity: true, extensions: []string{"configuration", "exposition", "stash"}},
+	"identity.keys": {
+		entity: true, extensions: []string{"exposition"},
+		receives: []string{"identity.bans.created", "identity.bans.updated", "identity.roles.deleted"},
 	},
-	packageIntrospection: {
-		{id: "introspection.edges", entity: true, extensions: []string{"exposition"}},
-		{id: "introspection.nodes", entity: true, extensions: []string{"exposition"}},
+	"identity.otp":      {entity: true, extensions: []string{"configuration", "stash"}},
+	"identity.passkeys": {entity: true, extensions: []string{"configuration", "exposition", "stash"}},
+	"identity.roles": {
+		entity: true, extensions: []string{"exposition"},
+		receives: []string{"identity.basic.principal", "identity.federation.principal"},
 	},
+	"identity.tokens": {
+		entity: true, extensions: []string{"configuration", "exposition"},
+		receives: []string{"identity.bans.created", "identity.bans.updated"},
+	},
+	"introspection.edges":   {entity: true, extensions: []string{"exposition"}},
+	"introspection.nodes":   {entity: true, extensions: []string{"exposition"}},
+	"introspection.signals": {entity: true, extensions: []string{"exposition"}},
 }
 
-// signals is what introspection brings where the context allows halts.
-var signals = sketch{id: "introspection.signals", entity: true, extensions: []string{"exposition"}}
+// signals is what introspection brings only where the context allows halts.
+const signals = "introspection.signals"
 
-// brought are the components that a package brings into a context that says
-// this to it, new ones each time.
+// brought are the components that a standard package brings into a context that
+// says this to it, new ones each time.
 func brought(reference string, annotation *document.Value) []*Component {
-	sketches := shipped[reference]
-	if reference == packageIntrospection {
-		switch {
-		case refused(annotation):
-			return nil
-		case halts(annotation):
-			sketches = append(slices.Clone(sketches), signals)
-		}
+	if reference == packageIntrospection && refused(annotation) {
+		return nil
 	}
 	var components []*Component
-	for _, s := range sketches {
-		components = append(components, s.component())
+	for _, id := range workspace.Shipped(reference) {
+		if id != signals || halts(annotation) {
+			components = append(components, sketches[id].component(id))
+		}
 	}
 	return components
 }
@@ -88,10 +80,10 @@ func halts(annotation *document.Value) bool {
 	return halt != nil && !refused(halt.Value)
 }
 
-func (s sketch) component() *Component {
-	namespace, name, _ := strings.Cut(s.id, ".")
+func (s sketch) component(id string) *Component {
+	namespace, name, _ := strings.Cut(id, ".")
 	c := &Component{
-		ID: s.id, Namespace: namespace, Name: name, Label: namespace + "-" + name,
+		ID: id, Namespace: namespace, Name: name, Label: namespace + "-" + name,
 		Entity: s.entity, Events: slices.Clone(s.events), Bindings: []string{packageAMQP},
 	}
 	if s.entity {

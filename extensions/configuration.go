@@ -12,6 +12,9 @@ const (
 	configurationPath  = "/.configuration"
 	configurationPort  = 8003
 	configurationEvent = "configuration.values.created"
+
+	// ConfigurationSecret is the Kubernetes secret that values refer to.
+	ConfigurationSecret = "toa-configuration"
 )
 
 var secretReference = document.Lazy(`^\$([A-Z0-9_]{1,32})$`)
@@ -72,7 +75,7 @@ func (in Input) checkSecret(schema, v *document.Value) {
 	}
 	if format := schema.Find("format"); format != nil && format.Value.Text == "secret" {
 		if v.Kind != document.Text || !secretReference.MatchString(v.Text) {
-			in.Reader.Fail(v.At, "put the value into the secret toa-configuration and refer to its key",
+			in.Reader.Fail(v.At, "put the value into the secret "+ConfigurationSecret+" and refer to its key",
 				"%s: expected a reference to a secret such as $NAME", in.Reader.Where())
 		}
 		return
@@ -180,7 +183,7 @@ func references(v *document.Value) []Variable {
 	var variables []Variable
 	for _, name := range slices.Compact(names) {
 		variables = append(variables, Variable{
-			Name: "TOA_CONFIGURATION__" + name, Secret: &Secret{Name: "toa-configuration", Key: name},
+			Name: "TOA_CONFIGURATION__" + name, Secret: &Secret{Name: ConfigurationSecret, Key: name},
 		})
 	}
 	return variables

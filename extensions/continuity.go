@@ -1,5 +1,7 @@
 package extensions
 
+import "slices"
+
 // continuity keeps runs that can be picked up again, in a service of its own.
 func continuity(in Input) Declaration {
 	in.read(in.Reader.Nullable(in.Reader.Sub(nil)))
@@ -10,7 +12,9 @@ func continuity(in Input) Declaration {
 func (in Input) service(group, name string) Service {
 	s := Service{Package: in.Package, Group: group, Name: name, Version: in.Context.Runtime.Version}
 	for _, c := range brought(in.Package, in.Annotation) {
-		s.Components = append(s.Components, c.Label)
+		if !slices.Contains(in.Context.Evicted.Components, c.ID) {
+			s.Components = append(s.Components, c.Label)
+		}
 	}
 	return s
 }

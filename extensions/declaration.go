@@ -135,6 +135,11 @@ type Deployment struct {
 	// Secrets are all that units refer to, in order and once: what Preflight asks
 	// for, but for optional ones. One that any unit needs is not optional.
 	Secrets []Secret
+	// Components are the IDs of all components, sorted: those that packages
+	// bring and evicted ones too.
+	Components []string
+	// Evicted are those of Components that run nowhere.
+	Evicted []string
 	// Variables are by Global or the label of a component, evicted ones too,
 	// before units get their share: what a local environment chooses from.
 	Variables map[string][]Variable

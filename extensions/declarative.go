@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"strings"
 
 	"toa.io/toa/document"
+	"toa.io/toa/workspace"
 )
 
 // DeploymentFile is where a package says what it needs, without a program.
@@ -19,23 +21,62 @@ const DeploymentFile = "deployment.toa.yaml"
 // Node finds them: in node_modules of the directory, or of one above it.
 type Declarative struct{ Root fs.FS }
 
-// Describe reads what the package says. Its mistakes are *document.Errors.
+// Introduce reads what the package says of itself. Its mistakes are
+// *document.Errors.
+func (d Declarative) Introduce(_ context.Context, reference, from string, _ json.RawMessage) (Introduction, error) {
+	s, dir, err := d.sheet(reference, from)
+	if err != nil {
+		return Introduction{}, err
+	}
+	said := Introduction{Standalone: s.standalone}
+	for _, id := range s.brings {
+		c, err := ReadComponent(d.Root, path.Join(dir, "components", id))
+		if err != nil {
+			return said, err
+		}
+		said.Components = append(said.Components, c)
+	}
+	return said, nil
+}
+
+// Describe reads what the package says it needs. Its mistakes are
+// *document.Errors.
 func (d Declarative) Describe(_ context.Context, reference, from string, request Request) (Declaration, error) {
+	s, dir, err := d.sheet(reference, from)
+	if err != nil {
+		return Declaration{}, err
+	}
+	return s.declaration(packageFacts(d.Root, dir).Version, request), nil
+}
+
+// sheet finds and reads the file of a package, which is in dir.
+func (d Declarative) sheet(reference, from string) (s *sheet, dir string, err error) {
 	name, key, _ := strings.Cut(reference, "#")
 	if key != "" {
-		return Declaration{}, ErrUndescribed // a file says one thing
+		return nil, "", ErrUndescribed // a file says one thing
 	}
 	for _, dir := range Places(name, from) {
 		file := path.Join(dir, DeploymentFile)
 		data, err := fs.ReadFile(d.Root, file)
 		switch {
 		case err == nil:
-			return d.read(file, data, request)
+			s, err := readSheet(file, data)
+			return s, dir, err
 		case !errors.Is(err, fs.ErrNotExist):
-			return Declaration{}, fmt.Errorf("read %s: %w", file, err)
+			return nil, "", fmt.Errorf("read %s: %w", file, err)
 		}
 	}
-	return Declaration{}, ErrUndescribed
+	return nil, "", ErrUndescribed
+}
+
+// ReadComponent reads a component that a package brings, from its directory
+// below the root. Its mistakes are *document.Errors.
+func ReadComponent(root fs.FS, dir string) (*Component, error) {
+	c, err := workspace.ReadComponent(root, dir)
+	if err != nil {
+		return nil, err
+	}
+	return adopt(c), nil
 }
 
 // Places are the directories below the root where a package may be, the
@@ -53,9 +94,7 @@ func Places(name, from string) []string {
 	}
 }
 
-// read makes a declaration of the file: what it says for components is said
-// for each of those that use the package.
-func (d Declarative) read(file string, data []byte, request Request) (Declaration, error) {
+func readSheet(file string, data []byte) (*sheet, error) {
 	r := document.NewReader(file)
 	var s sheet
 	if root := r.Parse(data); root != nil {
@@ -64,19 +103,20 @@ func (d Declarative) read(file string, data []byte, request Request) (Declaratio
 	if mistakes := r.Errors(); len(mistakes) > 0 {
 		all := &document.Errors{List: mistakes}
 		all.Sort()
-		return Declaration{}, all
+		return nil, all
 	}
-	return s.declaration(d.version(path.Dir(file)), request), nil
+	return &s, nil
 }
 
-// version is the package's own, or empty.
-func (d Declarative) version(dir string) string {
-	var manifest struct{ Version string }
-	data, err := fs.ReadFile(d.Root, path.Join(dir, "package.json"))
-	if err != nil || json.Unmarshal(data, &manifest) != nil {
-		return ""
+// facts are what a package.json says; empty where it says nothing.
+type facts struct{ Name, Version string }
+
+func packageFacts(root fs.FS, dir string) (f facts) {
+	data, err := fs.ReadFile(root, path.Join(dir, "package.json"))
+	if err != nil || json.Unmarshal(data, &f) != nil {
+		return facts{}
 	}
-	return manifest.Version
+	return f
 }
 
 // sheet is what a DeploymentFile says.
@@ -87,11 +127,15 @@ type sheet struct {
 	events                   []string
 	probe                    *Probe
 	installs                 map[string]string
+	// brings are IDs of the components that the package brings.
+	brings     []string
+	standalone bool
 }
 
 var (
 	environmentName = document.Lazy(`^[A-Za-z_{][A-Za-z0-9_{}]*$`)
 	serviceWord     = document.Lazy(`^[a-z0-9]+$`)
+	broughtID       = document.Lazy(`^[a-zA-Z][a-zA-Z0-9]*\.[a-zA-Z][a-zA-Z0-9]*$`)
 	eventLabel      = document.Lazy(`^[a-zA-Z][a-zA-Z0-9]*(?:\.[a-zA-Z][a-zA-Z0-9]*){2}$`)
 )
 
@@ -103,6 +147,9 @@ func (s *sheet) keys(r *document.Reader) document.Want {
 		"events":    r.Texts(&s.events, document.Matching(eventLabel, "namespace.component.event")),
 		"probe":     probeSheet(r, &s.probe),
 		"installs":  textMap(r, &s.installs),
+
+		"components": r.Texts(&s.brings, document.Matching(broughtID, "namespace.component")),
+		"standalone": r.Boolean(&s.standalone),
 	})
 }
 
@@ -205,17 +252,25 @@ func textMap(r *document.Reader, target *map[string]string) document.Want {
 	})
 }
 
+// declaration is what the file says, for components said for each of those
+// that use the package. Services run the components that the package brings,
+// unless they name some.
 func (s *sheet) declaration(version string, request Request) Declaration {
 	d := Declaration{
 		Variables: map[string][]Variable{Global: s.global}, Mounts: map[string][]Mount{Global: s.globalMounts},
-		Services: s.services, Events: s.events, Probe: s.probe,
-		Installs: map[string]map[string]string{Global: s.installs},
+		Services: s.services, Events: s.events, Probe: s.probe, Installs: map[string]map[string]string{},
 	}
 	for i := range d.Services {
-		d.Services[i].Version = version
+		one := &d.Services[i]
+		one.Version = version
+		if len(one.Components) == 0 {
+			one.Components = labels(s.brings)
+		}
+		s.install(&d, one.ID())
 	}
 	for _, peer := range request.Instances {
 		of := peer.Locator
+		s.install(&d, of.Label)
 		for _, v := range s.each {
 			d.Variables[of.Label] = append(d.Variables[of.Label], of.variable(v))
 		}
@@ -224,6 +279,21 @@ func (s *sheet) declaration(version string, request Request) Declaration {
 		}
 	}
 	return d
+}
+
+func (s *sheet) install(d *Declaration, key string) {
+	if len(s.installs) > 0 {
+		d.Installs[key] = maps.Clone(s.installs)
+	}
+}
+
+func labels(ids []string) []string {
+	var all []string
+	for _, id := range ids {
+		namespace, name, _ := strings.Cut(id, ".")
+		all = append(all, workspace.Label(namespace, name))
+	}
+	return all
 }
 
 func (l Locator) variable(v Variable) Variable {

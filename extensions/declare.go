@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 
@@ -21,6 +22,9 @@ type Options struct {
 	// Packages is where node_modules is, for what standard packages bring along
 	// and only they know; nil where nothing is installed.
 	Packages fs.FS
+	// Revived are IDs of components that are declared for as if they were not
+	// evicted.
+	Revived []string
 }
 
 // Declare says what a workspace needs of a deployment. It is pure but for what
@@ -28,7 +32,11 @@ type Options struct {
 // are returned together: *document.Errors, *UnknownPackageError and
 // *PortConflictError, joined.
 func Declare(ctx context.Context, ws *workspace.Workspace, o Options) (*Deployment, error) {
-	g := &gathering{census: count(ws, o.Packages), context: &ws.Context, foreign: o.Foreign}
+	counted, err := count(ctx, ws, o)
+	if err != nil {
+		return nil, err
+	}
+	g := &gathering{census: counted, context: &ws.Context, compositions: ws.Compositions}
 	if err := g.run(ctx); err != nil {
 		return nil, err
 	}
@@ -37,6 +45,12 @@ func Declare(ctx context.Context, ws *workspace.Workspace, o Options) (*Deployme
 	}
 	a := g.assembly(ws)
 	d := a.deployment(o.Mono)
+	for _, id := range slices.Sorted(maps.Keys(counted.components)) {
+		d.Components = append(d.Components, id)
+		if counted.components[id].Evicted {
+			d.Evicted = append(d.Evicted, id)
+		}
+	}
 	if err := together(a.errors, a.conflicts); err != nil {
 		return nil, err
 	}
@@ -63,7 +77,7 @@ func (g *gathering) assembly(ws *workspace.Workspace) *assembly {
 	for label, variable := range consumed(g.components, append(slices.Clone(ws.Context.Events), r.events...)) {
 		r.variables[label] = append(r.variables[label], variable)
 	}
-	a := &assembly{gathered: r, ws: ws, annotated: g.annotated}
+	a := &assembly{gathered: r, ws: ws, annotated: g.place}
 	a.contributed()
 	r.services = slices.DeleteFunc(r.services, func(s Service) bool {
 		return slices.Contains(ws.Context.Evicted.Services, s.Package)
@@ -72,8 +86,9 @@ func (g *gathering) assembly(ws *workspace.Workspace) *assembly {
 	return a
 }
 
-func (g *gathering) annotated(reference string) document.Position {
-	p := g.annotations[reference].Position
+// place is where the context speaks of a package.
+func (g *gathering) place(reference string) document.Position {
+	p := g.annotated(reference).Position
 	return document.Position{File: cmp.Or(p.File, workspace.ContextFile), Line: p.Line, Column: p.Column}
 }
 

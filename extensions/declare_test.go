@@ -242,10 +242,18 @@ func (a answering) Describe(context.Context, string, string, extensions.Request)
 	return extensions.Declaration(a), nil
 }
 
+func (a answering) Introduce(context.Context, string, string, json.RawMessage) (extensions.Introduction, error) {
+	return extensions.Introduction{}, nil
+}
+
 // asking keeps what a foreign package was told.
 type asking struct {
 	reference, from string
 	request         extensions.Request
+}
+
+func (a *asking) Introduce(context.Context, string, string, json.RawMessage) (extensions.Introduction, error) {
+	return extensions.Introduction{}, nil
 }
 
 func (a *asking) Describe(_ context.Context, reference, from string, request extensions.Request) (extensions.Declaration, error) {
@@ -285,6 +293,10 @@ func TestForeignFails(t *testing.T) {
 }
 
 type failing struct{}
+
+func (failing) Introduce(context.Context, string, string, json.RawMessage) (extensions.Introduction, error) {
+	return extensions.Introduction{}, extensions.ErrUndescribed
+}
 
 func (failing) Describe(context.Context, string, string, extensions.Request) (extensions.Declaration, error) {
 	return extensions.Declaration{}, errors.New("no")

@@ -11,12 +11,25 @@ import (
 // Foreign asks packages that are not among the standard ones. Calls do not
 // overlap.
 type Foreign interface {
-	// Describe returns what a package asks for. The reference is its name, with
-	// "#key" for another declaration of it, or "./path" below the root; from is
-	// the directory below the root that it is found from.
+	// Introduce returns what a package says before it is known who uses it. The
+	// reference is its name, with "#key" for another declaration of it, or
+	// "./path" below the root; from is the directory below the root that it is
+	// found from. The annotation is nil where the context says nothing.
 	// ErrUndescribed means that the package is there and says nothing, or is
 	// not there at all.
+	Introduce(ctx context.Context, reference, from string, annotation json.RawMessage) (Introduction, error)
+	// Describe returns what a package asks for. Reference, from and
+	// ErrUndescribed are as above.
 	Describe(ctx context.Context, reference, from string, request Request) (Declaration, error)
+}
+
+// Introduction is what a package says of itself.
+type Introduction struct {
+	// Standalone packages are deployed where they are annotated, though no
+	// component uses them.
+	Standalone bool
+	// Components are those that the package brings, new ones each time.
+	Components []*Component
 }
 
 // ErrUndescribed says that a package does not say what it needs.
@@ -99,6 +112,17 @@ func (e *UnknownPackageError) Hint() string {
 
 // Several asks one after the other until one knows the package.
 type Several []Foreign
+
+// Introduce returns the first answer.
+func (s Several) Introduce(ctx context.Context, reference, from string, annotation json.RawMessage) (Introduction, error) {
+	for _, one := range s {
+		said, err := one.Introduce(ctx, reference, from, annotation)
+		if !errors.Is(err, ErrUndescribed) {
+			return said, err
+		}
+	}
+	return Introduction{}, ErrUndescribed
+}
 
 // Describe returns the first answer.
 func (s Several) Describe(ctx context.Context, reference, from string, request Request) (Declaration, error) {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"toa.io/toa/document"
 	"toa.io/toa/workspace"
@@ -26,11 +25,12 @@ type gathered struct {
 // gathering asks the packages, connectors first, and collects what is wrong.
 type gathering struct {
 	*census
-	context  *workspace.Context
-	foreign  Foreign
-	result   gathered
-	errors   document.Errors
-	unknowns []error
+	context *workspace.Context
+	// compositions are those of the workspace.
+	compositions []*workspace.Composition
+	result       gathered
+	errors       document.Errors
+	unknowns     []error
 }
 
 func (g *gathering) run(ctx context.Context) error {
@@ -45,14 +45,34 @@ func (g *gathering) run(ctx context.Context) error {
 		}
 	}
 	g.unheard()
+	for _, c := range g.uninvited {
+		g.refuse(c)
+	}
 	return nil
+}
+
+// refuse reports a component of a package that a composition lists although
+// nothing that is deployed brings it.
+func (g *gathering) refuse(guest *Component) {
+	name := cmp.Or(table[guest.Bringer].key, guest.Bringer)
+	for _, c := range g.compositions {
+		if slices.ContainsFunc(c.Components, func(m *workspace.Component) bool { return m.ID == guest.ID }) {
+			g.errors.List = append(g.errors.List, &document.Error{
+				Position: c.Position,
+				Msg: "composition " + c.Name + ": expected a component that is deployed, found " + document.Quote(guest.ID) +
+					", which only " + name + " brings, and nothing here uses that",
+				Fix: "state `" + name + "` in " + workspace.ContextFile + ", or remove the component from the composition",
+			})
+		}
+	}
 }
 
 // unheard notices annotations of packages that nobody asks: their names may be
 // mistyped.
 func (g *gathering) unheard() {
 	for _, a := range g.context.Annotations {
-		if !slices.Contains(g.connectors, a.Package) && !slices.Contains(g.extensions, a.Package) {
+		asked := func(reference string) bool { return g.called(reference) == a.Package }
+		if !slices.ContainsFunc(g.connectors, asked) && !slices.ContainsFunc(g.extensions, asked) {
 			g.notice(a.Package, "what the context says to "+cmp.Or(table[a.Package].key, a.Package)+
 				" has no effect, for nothing that is deployed uses it")
 		}
@@ -60,7 +80,7 @@ func (g *gathering) unheard() {
 }
 
 func (g *gathering) notice(reference, text string) {
-	g.result.notices = append(g.result.notices, document.Notice{Text: text, Positions: []document.Position{g.annotated(reference)}})
+	g.result.notices = append(g.result.notices, document.Notice{Text: text, Positions: []document.Position{g.place(reference)}})
 }
 
 func (g *gathering) ask(ctx context.Context, reference string) error {
@@ -86,14 +106,14 @@ func (g *gathering) ask(ctx context.Context, reference string) error {
 }
 
 func (g *gathering) abroad(ctx context.Context, in Input) (Declaration, error) {
-	if g.foreign == nil {
+	if g.options.Foreign == nil {
 		return Declaration{}, ErrUndescribed
 	}
 	from := "."
-	if len(in.All) > 0 && !strings.HasPrefix(in.Package, "./") {
-		from = cmp.Or(in.All[0].Dir, ".")
+	if len(in.All) > 0 {
+		from = in.All[0].Dir
 	}
-	return g.foreign.Describe(ctx, in.Package, from, in.request())
+	return g.options.Foreign.Describe(ctx, in.Package, origin(in.Package, from), in.request())
 }
 
 func (g *gathering) input(reference string) Input {
@@ -110,7 +130,7 @@ func (g *gathering) input(reference string) Input {
 }
 
 func (g *gathering) unknown(in Input) error {
-	e := &UnknownPackageError{Package: in.Package, Position: g.annotations[in.Package].Position}
+	e := &UnknownPackageError{Package: in.Package, Position: g.annotated(in.Package).Position}
 	if len(in.All) > 0 {
 		e.Component, e.Position = in.All[0].ID, in.All[0].Position
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"toa.io/toa/test/corpus"
 )
 
 func TestPointerResolves(t *testing.T) {
@@ -134,6 +136,7 @@ func TestPointerTakesTheNearest(t *testing.T) {
 // Whatever is taken for an address has no user, is a URL, and stays one when
 // its ranges are spread.
 func FuzzPointer(f *testing.F) {
+	corpus.Add(f)
 	for _, seed := range []string{
 		"amqp://a", "amqp://a-{0-2}", "amqp://u:p@h", "http://[::1]", "{1-2}://{3-4}", "amqp://h/{0-1}?q#{5-6}",
 		"pg:opaque", "mongodb://a,b,c/db", "amqp:\\\\u@h", "amqp://h\x00", "amqp://u%40@h",

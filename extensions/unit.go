@@ -165,7 +165,7 @@ func (a *assembly) own(s Service) Unit {
 func (a *assembly) mono() Unit {
 	var labels []string
 	for _, c := range a.ws.Components {
-		if !c.Evicted {
+		if !c.Evicted && c.Bringer == "" {
 			labels = append(labels, c.Label)
 		}
 	}

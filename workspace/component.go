@@ -20,7 +20,7 @@ func (c *Component) complete() {
 	c.Bridge = cmp.Or(c.Bridge, packageNode)
 	if c.HasEntity {
 		c.Storage = cmp.Or(c.Storage, packageMongoDB)
-		c.Prototype = cmp.Or(c.Prototype, packagePrototype)
+		c.Prototype = cmp.Or(c.Prototype, StandardPrototype)
 	}
 	if c.Prototype == none {
 		c.Prototype = ""

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -16,12 +17,12 @@ func (l *loading) compose(file *contextFile) []*Composition {
 	listed := make(map[*Component]bool, len(l.found))
 	var compositions []*Composition
 	for _, d := range file.compositions {
-		members := l.members(r, d, byID)
+		members, complete := l.members(r, d, byID, file.context.Evicted.Components)
 		for _, one := range members {
 			listed[one] = true
 		}
 		c := r.compose(d, slices.DeleteFunc(members, func(c *Component) bool { return c.Evicted }), file)
-		if len(members) == len(d.members) && len(c.Components) > 0 {
+		if complete && len(c.Components) > 0 {
 			r.agree(c, &file.context)
 		}
 		if len(c.Components) > 0 {
@@ -54,32 +55,49 @@ func (l *loading) byID() map[string]*Component {
 }
 
 // evict marks components that run nowhere.
-func (l *loading) evict(evicted []member) {
-	if len(evicted) == 0 {
+func (l *loading) evict(file *contextFile) {
+	if len(file.evicted) == 0 {
 		return
 	}
 	r := newReader(ContextFile)
 	byID := l.byID()
-	for _, m := range evicted {
+	for _, m := range file.evicted {
 		if c := byID[m.id]; c != nil {
 			c.Evicted = true
-		} else if !l.unnamed {
+		} else if !l.unnamed && !l.brought(m.id, file) {
 			r.Fail(m.at, l.memberFix(m.id, len(r.Errors())), "evicted.components: expected a component, found %s, which does not exist", document.Quote(m.id))
 		}
 	}
 	l.errors = append(l.errors, r.Errors()...)
 }
 
-func (l *loading) members(r *reader, d declared, byID map[string]*Component) []*Component {
-	var members []*Component
+// members are those of a composition that are there; complete tells whether
+// none is missing. Evicted ones that packages bring need not be there.
+func (l *loading) members(r *reader, d declared, byID map[string]*Component, evicted []string) (members []*Component, complete bool) {
+	complete = true
 	for _, m := range d.members {
 		if c := byID[m.id]; c != nil {
 			members = append(members, c)
-		} else if !l.unnamed { // what could not be read may be the one
-			r.Fail(m.at, l.memberFix(m.id, len(r.Errors())), "composition %s: expected a component, found %s, which does not exist", document.Quote(d.name), document.Quote(m.id))
+		} else if !slices.Contains(evicted, m.id) {
+			complete = false
+			l.missing(r, d, m)
 		}
 	}
-	return members
+	return members, complete
+}
+
+// missing reports a member that is not there, unless something could not be
+// read: that may be the one.
+func (l *loading) missing(r *reader, d declared, m member) {
+	switch bringer := shipper(m.id); {
+	case l.unnamed:
+	case bringer != "":
+		r.Fail(m.at, "run `npm install "+bringer+"` at the workspace root, or leave the component to the service of that package",
+			"composition %s: component %s is in package %s, which is not installed, and the image is made of it",
+			document.Quote(d.name), document.Quote(m.id), bringer)
+	default:
+		r.Fail(m.at, l.memberFix(m.id, len(r.Errors())), "composition %s: expected a component, found %s, which does not exist", document.Quote(d.name), document.Quote(m.id))
+	}
 }
 
 // memberFix compares with all components, which is too much to do for
@@ -89,9 +107,12 @@ func (l *loading) memberFix(id string, mistakes int) string {
 	if mistakes > enough {
 		return ""
 	}
-	ids := make([]string, len(l.found))
-	for i, c := range l.found {
-		ids[i] = c.ID
+	var ids []string
+	for _, c := range l.found {
+		ids = append(ids, c.ID)
+	}
+	for _, reference := range slices.Sorted(maps.Keys(shipped)) {
+		ids = append(ids, shipped[reference]...)
 	}
 	return document.Suggest(id, ids)
 }
@@ -136,7 +157,7 @@ func stated(images []string) []string {
 func (l *loading) derived(listed map[*Component]bool, x *Context) []*Composition {
 	var compositions []*Composition
 	for _, c := range l.found {
-		if !listed[c] && !c.Evicted {
+		if !listed[c] && !c.Evicted && c.Bringer == "" {
 			compositions = append(compositions, l.derive(c, x))
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"toa.io/toa/document"
+	"toa.io/toa/test/corpus"
 	"toa.io/toa/workspace"
 )
 
@@ -52,6 +53,7 @@ func assertValid(t *testing.T, w *workspace.Workspace) {
 }
 
 func FuzzContext(f *testing.F) {
+	corpus.Add(f)
 	for _, test := range broken {
 		if test.file == contextPath && len(test.text) < 1000 {
 			f.Add([]byte(test.text), "")
@@ -71,6 +73,7 @@ func FuzzContext(f *testing.F) {
 }
 
 func FuzzManifest(f *testing.F) {
+	corpus.Add(f)
 	for _, test := range broken {
 		if test.file == manifestPath && len(test.text) < 1000 {
 			f.Add([]byte(test.text))
@@ -95,6 +98,7 @@ func FuzzPackage(f *testing.F) {
 
 // A lock that can be read is written in a form that reads as the same lock.
 func FuzzLock(f *testing.F) {
+	corpus.Add(f)
 	f.Add([]byte("version: 1\nbases:\n  node:24: {linux/amd64: " + digest("a") + "}\n"))
 	f.Add([]byte("version: 1\nbases: {}\n"))
 	f.Add([]byte("version: 2\n"))
@@ -143,6 +147,7 @@ func sharedFiles(pattern string) []string {
 
 // Whatever tree an annotation is, no key of an environment is left in it.
 func FuzzOverlay(f *testing.F) {
+	corpus.Add(f)
 	f.Add("{a@x: 1, a: 2, '@p/q@x': [{b@x@y: ~}]}", "x:y")
 	f.Add("[{a@x: {a@y: 1}}]", "y")
 	f.Add("{a@: 1}", "")

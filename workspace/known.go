@@ -10,12 +10,15 @@ import (
 
 // Standard packages that components use without saying so.
 const (
-	packageAMQP      = "@toa.io/bindings.amqp"
-	packageNode      = "@toa.io/bridges.node"
-	packageMongoDB   = "@toa.io/storages.mongodb"
-	packageNull      = "@toa.io/storages.null"
-	packagePrototype = "@toa.io/prototype"
+	packageAMQP    = "@toa.io/bindings.amqp"
+	packageNode    = "@toa.io/bridges.node"
+	packageMongoDB = "@toa.io/storages.mongodb"
+	packageNull    = "@toa.io/storages.null"
 )
+
+// StandardPrototype is what components inherit from that keep a state and state
+// no other.
+const StandardPrototype = "@toa.io/prototype"
 
 // predefined are extensions of every component.
 var predefined = []string{

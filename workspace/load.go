@@ -22,7 +22,8 @@ func Load(fsys fs.FS, environment string, memo Memo) (*Workspace, error) {
 	}
 	read := l.manifests(l.discover(file.packages))
 	l.components(read, file.context.Registry.Build.Scripts)
-	l.evict(file.evicted)
+	l.invite(file)
+	l.evict(file)
 	compositions := l.compose(file)
 	if len(l.errors) > 0 {
 		return nil, l.failure()
@@ -153,10 +154,14 @@ func inParallel(n int, visit func(i int)) {
 // component reads a directory's manifest and package.json.
 func (s *source) component(dir, module string) outcome {
 	r := newReader(path.Join(dir, ManifestFile))
-	file := s.manifest(dir, r)
+	file := s.manifest(dir, r, manifestSchema)
 	npm := newReader(path.Join(dir, packageName))
 	facts := s.npm(npm)
-	out := outcome{errors: append(r.Errors(), npm.Errors()...)}
+	var inherited []*Error
+	if file != nil {
+		inherited = s.inherit(r, file)
+	}
+	out := outcome{errors: slices.Concat(r.Errors(), npm.Errors(), inherited)}
 	if file == nil {
 		return out
 	}
@@ -172,24 +177,31 @@ func (s *source) component(dir, module string) outcome {
 	return out
 }
 
-func (s *source) manifest(dir string, r *reader) *manifestFile {
+// manifest reads that of a component, or of a prototype: the schema of its memo
+// tells which.
+func (s *source) manifest(dir string, r *reader, schema string) *manifestFile {
 	file := &manifestFile{}
-	if s.recall(r.File(), manifestSchema, file.visit) {
+	// A component may be a prototype as well: its memo is as good.
+	if s.recall(r.File(), manifestSchema, file.visit) || schema != manifestSchema && s.recall(r.File(), schema, file.visit) {
 		file.component.settle(dir, r.File())
 		return file
 	}
 	data, err := s.content(r.File(), maxManifest)
 	if err != nil {
-		r.unreachable(err, "expected a manifest here, for the directory matches `packages` of "+ContextFile+", found no such file")
+		missing := "expected a manifest here, for the directory matches `packages` of " + ContextFile + ", found no such file"
+		if schema == prototypeSchema {
+			missing = "expected a manifest here, for it is the prototype of a component, found no such file"
+		}
+		r.unreachable(err, missing)
 		return nil
 	}
 	root := r.Parse(data)
 	if root == nil {
 		return nil
 	}
-	file = r.manifest(dir, root)
+	file = r.manifest(dir, root, schema == prototypeSchema)
 	if len(r.Errors()) == 0 {
-		s.keep(r.File(), manifestSchema, data, file.visit)
+		s.keep(r.File(), schema, data, file.visit)
 	}
 	file.component.settle(dir, r.File())
 	return file

@@ -178,7 +178,7 @@ build:
 entity: {storage: ~, schema: {total*: 1.50, code: 010, big: 1e6, hex: 0x1F, half: .5, "on": on, html: <b>}}
 bindings: ['@toa.io/bindings.amqp']
 bridge: bash
-prototype: ../base
+prototype: ./base
 operations: {get: {query: true, bindings: [http]}}
 events: {created: {binding: ./carrier}}
 receivers: {b.created: get, a.b.made: {source: legacy, operation: get}}
@@ -189,13 +189,14 @@ extensions: {telemetry: {logs: 1}}
 
 func completeFiles() fstest.MapFS {
 	return fstest.MapFS{
-		contextPath:                            {Data: []byte(completeContext)},
-		"package.json":                         {Data: []byte(`{"type": "module"}`)},
-		"parts/store.orders/manifest.toa.yaml": {Data: []byte(completeManifest)},
-		"parts/store.orders/package.json":      {Data: []byte(`{"dependencies": {"left-pad": "1"}}`)},
-		"parts/store.orders/package-lock.json": {Data: []byte(`{}`)},
-		"parts/echo/manifest.toa.yaml":         {Data: []byte("bridge: node\nstate: ~\n")},
-		"parts/gone/manifest.toa.yaml":         {Data: []byte("version: 1\n")},
+		contextPath:                                 {Data: []byte(completeContext)},
+		"package.json":                              {Data: []byte(`{"type": "module"}`)},
+		"parts/store.orders/manifest.toa.yaml":      {Data: []byte(completeManifest)},
+		"parts/store.orders/package.json":           {Data: []byte(`{"dependencies": {"left-pad": "1"}}`)},
+		"parts/store.orders/package-lock.json":      {Data: []byte(`{}`)},
+		"parts/echo/manifest.toa.yaml":              {Data: []byte("bridge: node\nstate: ~\n")},
+		"parts/gone/manifest.toa.yaml":              {Data: []byte("version: 1\n")},
+		"parts/store.orders/base/manifest.toa.yaml": {Data: []byte("prototype: ~\n")},
 	}
 }
 
@@ -253,9 +254,10 @@ func TestComplete(t *testing.T) {
 		Build:  workspace.Build{Image: "node:24-alpine", Run: []string{"make", "make install"}, Scripts: workspace.ScriptsRun},
 		Module: "module", HasPackage: true, HasDependencies: true, Lock: "package-lock.json",
 		Contract: []byte(`{"entity":{"storage":null,"schema":{"total*":1.50,"code":"010","big":1e6,"hex":31,"half":0.5,"on":"on","html":"<b>"}},` +
-			`"bindings":["@toa.io/bindings.amqp"],"bridge":"bash","prototype":"../base","operations":{"get":{"query":true,"bindings":["http"]}},` +
+			`"bindings":["@toa.io/bindings.amqp"],"bridge":"bash","prototype":"./base","operations":{"get":{"query":true,"bindings":["http"]}},` +
 			`"events":{"created":{"binding":"./carrier"}},"receivers":{"b.created":"get","a.b.made":{"source":"legacy","operation":"get"}},"guards":["one"]}`),
-		HasEntity: true, Storage: "@toa.io/storages.null", Bridge: "@toa.io/bridges.bash", Prototype: "./parts/base",
+		HasEntity: true, Storage: "@toa.io/storages.null", Bridge: "@toa.io/bridges.bash", Prototype: "./parts/store.orders/base",
+		Prototypes: []string{"parts/store.orders/base"},
 		Bindings:   []string{"@toa.io/bindings.amqp"},
 		Uses:       []string{"./parts/store.orders/carrier", "@toa.io/bindings.amqp", "@toa.io/bindings.http"},
 		Operations: []string{"get"}, Events: []string{"created"}, Guards: []string{"one"},
@@ -302,7 +304,7 @@ func TestCompleteIsComplete(t *testing.T) {
 func assertFilled(t *testing.T, v reflect.Value, name string) {
 	t.Helper()
 	if v.Kind() != reflect.Struct {
-		elsewhere := []string{"Composition.Derived", "Component.Build.Arguments", "Component.Evicted"}
+		elsewhere := []string{"Composition.Derived", "Component.Build.Arguments", "Component.Evicted", "Component.Bringer", "Component.stray"}
 		if v.IsZero() && !slices.Contains(elsewhere, name) {
 			t.Errorf("%s is empty", name)
 		}

@@ -12,18 +12,31 @@ import (
 type manifestFile struct {
 	component Component
 	mentions  []mention
+	// prototypeAt is where the prototype is stated.
+	prototypeAt document.Place
+	// storageStated tells a storage that is stated from the default.
+	storageStated bool
 }
 
-// manifest reads the root of the manifest in dir.
-func (r *reader) manifest(dir string, root *document.Value) *manifestFile {
-	c := Component{Dir: dir, Position: r.Position(document.Place{Line: 1, Column: 1})}
+// manifest reads the root of the manifest in dir. What a prototype is called is
+// nobody's business.
+func (r *reader) manifest(dir string, root *document.Value, prototype bool) *manifestFile {
+	file := &manifestFile{component: Component{Dir: dir, Position: r.Position(document.Place{Line: 1, Column: 1})}}
+	c := &file.component
 	said := &statements{reader: r}
-	r.Object(root, r.manifestKeys(&c, said))
-	r.locate(&c, root)
+	r.Object(root, r.manifestKeys(c, said))
+	if !prototype {
+		r.locate(c, root)
+	}
+	file.storageStated = c.Storage != ""
+	if f := root.Find("prototype"); f != nil {
+		file.prototypeAt = f.Value.At
+	}
 	c.complete()
 	c.extend(said.sorted())
 	c.Contract = contract(root)
-	return &manifestFile{component: c, mentions: r.mentions}
+	file.mentions = r.mentions
+	return file
 }
 
 func (r *reader) manifestKeys(c *Component, said *statements) document.Keys {

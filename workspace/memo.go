@@ -10,8 +10,10 @@ import (
 // as does every new field.
 const (
 	contextSchema  = "toa/memo/context/v2"
-	manifestSchema = "toa/memo/manifest/v2"
+	manifestSchema = "toa/memo/manifest/v3"
 	packageSchema  = "toa/memo/package/v2"
+	// prototypeSchema is of a manifest whose component nobody sees.
+	prototypeSchema = "toa/memo/prototype/v1"
 )
 
 func (f *contextFile) visit(c *codec) {
@@ -151,6 +153,8 @@ func (f *manifestFile) visit(c *codec) {
 	})
 	c.json(&x.Contract)
 	c.position(&x.Position)
+	c.place(&f.prototypeAt)
+	c.flag(&f.storageStated)
 	items(c, &f.mentions, func(c *codec, m *mention) { m.visit(c) })
 }
 

@@ -1,7 +1,9 @@
 package workspace_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -133,6 +135,90 @@ func TestOverlayProperty(t *testing.T) {
 		}
 		if got := w.Context.Release.Namespace; got != want {
 			t.Fatalf("namespace = %q, want %q of\n%s", got, want, text.String())
+		}
+	})
+}
+
+// tree is a value with keys for some environments at any depth, as text of YAML
+// that JSON is.
+func tree(t *rapid.T, depth int) any {
+	switch rapid.IntRange(0, 2).Draw(t, "kind") {
+	case 1:
+		list := []any{}
+		for range rapid.IntRange(0, 3).Draw(t, "items") * depth {
+			list = append(list, tree(t, depth-1))
+		}
+		return list
+	case 2:
+		object := map[string]any{}
+		for range rapid.IntRange(0, 4).Draw(t, "keys") * min(depth, 1) {
+			base := rapid.SampledFrom([]string{"x", "y", "@acme/z", "@acme/z@a"}).Draw(t, "base")
+			object[base+rapid.SampledFrom([]string{"", "@a", "@b", "@c"}).Draw(t, "suffix")] = tree(t, depth-1)
+		}
+		return object
+	default:
+		return rapid.SampledFrom([]string{"one", "two@a", "@three"}).Draw(t, "text")
+	}
+}
+
+// chosen is what has to be left of a tree for a chain.
+func chosen(v any, chain []string) any {
+	switch v := v.(type) {
+	case []any:
+		list := []any{}
+		for _, item := range v {
+			list = append(list, chosen(item, chain))
+		}
+		return list
+	case map[string]any:
+		object := map[string]any{}
+		for key := range v {
+			base := key
+			if !strings.HasPrefix(key, "@") {
+				base, _, _ = strings.Cut(key, "@")
+			}
+			if winner, some := winning(v, base, chain); some {
+				object[base] = chosen(v[winner], chain)
+			}
+		}
+		return object
+	default:
+		return v
+	}
+}
+
+func winning(v map[string]any, base string, chain []string) (key string, some bool) {
+	if !strings.HasPrefix(base, "@") {
+		for _, name := range chain {
+			if _, some := v[base+"@"+name]; some {
+				return base + "@" + name, true
+			}
+		}
+	}
+	_, some = v[base]
+	return base, some
+}
+
+// Whatever a tree looks like and whatever the chain, no key of an environment is
+// left at any depth: only names of packages keep their @.
+func TestOverlayLeavesNoEnvironment(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		stated := tree(t, 3)
+		environments := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "d"}), 1, 3).Draw(t, "chain")
+		text, err := json.Marshal(map[string]any{"@acme/x": stated})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := workspace.Load(files(contextPath, "name: shop\nregistry: {}\nannotations: "+string(text)+"\n"), strings.Join(environments, ":"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got any
+		if err := json.Unmarshal(w.Context.Annotations[0].Value.JSON(), &got); err != nil {
+			t.Fatal(err)
+		}
+		if want := chosen(stated, environments); !reflect.DeepEqual(got, want) {
+			t.Fatalf("left %v\nwant %v\nof   %s", got, want, text)
 		}
 	})
 }

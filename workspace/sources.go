@@ -11,8 +11,8 @@ import (
 	"toa.io/toa/document"
 )
 
-// inherited are events that every component has which keeps a state by its
-// prototype.
+// inherited are events that every component has which keeps a state by the
+// standard prototype.
 var inherited = []string{"created", "deleted", "sync", "updated"}
 
 // scripts are endings of files that bridges run.
@@ -20,7 +20,7 @@ var scripts = []string{".cjs", ".cts", ".js", ".mjs", ".mts", ".sh", ".ts"}
 
 // Discover adds to components what their directories say: operations, events,
 // receivers and guards are files of directories of these names, and events come
-// with a prototype too. It also checks migrations. Planning images does without:
+// with prototypes too. It also checks migrations. Planning images does without:
 // this reads a directory for each component. Discovering twice adds nothing.
 // What is wrong comes as *Errors.
 func (w *Workspace) Discover(fsys fs.FS) error {
@@ -51,10 +51,16 @@ func (r *reader) sources(fsys fs.FS, c *Component) {
 			r.migrations(fsys, c)
 		}
 	}
+	for _, dir := range c.Prototypes {
+		if dir != StandardPrototype {
+			found["operations"] = append(found["operations"], r.stems(fsys, path.Join(dir, "operations"), scripts)...)
+			found["events"] = append(found["events"], r.stems(fsys, path.Join(dir, "events"), scripts)...)
+		}
+	}
 	c.Operations = distinct(append(c.Operations, found["operations"]...))
 	c.Guards = distinct(append(c.Guards, found["guards"]...))
 	c.Events = distinct(append(c.Events, found["events"]...))
-	if c.HasEntity && c.Prototype != "" {
+	if c.HasEntity && slices.Contains(c.Prototypes, StandardPrototype) {
 		c.Events = distinct(append(c.Events, inherited...))
 	}
 	c.receive(found["receivers"])

@@ -2,6 +2,7 @@ package workspace_test
 
 import (
 	"testing"
+	"testing/fstest"
 
 	"pgregory.net/rapid"
 
@@ -32,15 +33,19 @@ func TestReferencesOfComponents(t *testing.T) {
 	tests := []struct{ name, text, storage, prototype, bridge string }{
 		{"defaults", "entity: {}", "@toa.io/storages.mongodb", "@toa.io/prototype", "@toa.io/bridges.node"},
 		{"no entity", "version: 1", "", "", "@toa.io/bridges.node"},
-		{"no entity but a prototype", "prototype: ../base", "", "./components/base", "@toa.io/bridges.node"},
+		{"no entity but a prototype", "prototype: ./base", "", "./components/store.orders/base", "@toa.io/bridges.node"},
 		{"null", "entity: {storage: ~}\nprototype: ~", "@toa.io/storages.null", "", "@toa.io/bridges.node"},
 		{"shortcuts", "entity: {storage: sql}\nbridge: bash", "@toa.io/storages.sql", "@toa.io/prototype", "@toa.io/bridges.bash"},
 		{"packages", "entity: {storage: '@acme/storage'}\nprototype: acme-prototype", "@acme/storage", "acme-prototype", "@toa.io/bridges.node"},
-		{"paths", "entity: {storage: ./storage}\nprototype: ../base\nbridge: ./b", "./components/store.orders/storage", "./components/base", "./components/store.orders/b"},
+		{"paths", "entity: {storage: ./storage}\nprototype: ./base\nbridge: ./b", "./components/store.orders/storage", "./components/store.orders/base", "./components/store.orders/b"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			c := load(t, files(manifestPath, "namespace: store\nname: orders\n"+test.text+"\n"), "").Components[0]
+			fsys := files(manifestPath, "namespace: store\nname: orders\n"+test.text+"\n")
+			for _, dir := range []string{"components/store.orders/base", "node_modules/acme-prototype"} {
+				fsys[dir+"/manifest.toa.yaml"] = &fstest.MapFile{Data: []byte("prototype: ~")}
+			}
+			c := load(t, fsys, "").Components[0]
 			if c.Storage != test.storage || c.Prototype != test.prototype || c.Bridge != test.bridge {
 				t.Errorf("Component = %q %q %q, want %+v", c.Storage, c.Prototype, c.Bridge, test)
 			}

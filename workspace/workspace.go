@@ -25,7 +25,8 @@ type Workspace struct {
 	// Environment is the first name of the environment chain, or empty.
 	Environment string
 	Context     Context
-	// Components are sorted by ID.
+	// Components are sorted by ID: the workspace's own, and those that packages
+	// bring and a composition lists.
 	Components []*Component
 	// Compositions are the declared ones in order, then derived ones by name.
 	Compositions []*Composition
@@ -93,7 +94,7 @@ type Ingress struct {
 
 // Evicted are not deployed, though all else is as if they were.
 type Evicted struct {
-	Components []string // IDs
+	Components []string // IDs, also of components that packages bring
 	Services   []string // references of packages
 }
 
@@ -197,7 +198,13 @@ type Component struct {
 	// component or any operation or event of it names, sorted.
 	Bindings, Uses []string
 	Bridge         string // package that runs the component
-	Prototype      string // package, or empty
+	Prototype      string // package or path, or empty
+	// Prototypes are the directories of all that the component inherits from,
+	// the nearest first. The standard one, which is last, has none: it is there
+	// by its name.
+	Prototypes []string
+	// stray is what to say of a prototype that no image can hold.
+	stray *Error
 	// Extensions are declarations for packages, sorted by package; those that
 	// every component has are among them.
 	Extensions []Declaration
@@ -207,6 +214,9 @@ type Component struct {
 	Receivers                  []Receiver
 	// Evicted says that the component runs nowhere.
 	Evicted bool
+	// Bringer is the package that the component belongs to, or empty for the
+	// workspace's own.
+	Bringer string
 	// Contract is what the manifest declares for the component map: a JSON object.
 	Contract json.RawMessage
 	Position Position

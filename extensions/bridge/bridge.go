@@ -51,21 +51,31 @@ var _ extensions.Foreign = (*Node)(nil)
 
 // question is a line that the program reads.
 type question struct {
+	// Ask is "introduce" or "describe".
+	Ask       string `json:"ask"`
 	Directory string `json:"directory"`
 	Key       string `json:"key,omitempty"`
 	extensions.Request
 }
 
+// Introduce asks the package. Where it is not installed, the error is
+// extensions.ErrUndescribed and nothing is started.
+func (n *Node) Introduce(ctx context.Context, reference, from string, annotation json.RawMessage) (extensions.Introduction, error) {
+	said, err := n.recalled(ctx, reference, from, question{Ask: "introduce", Request: extensions.Request{Annotation: annotation}})
+	if err != nil {
+		return extensions.Introduction{}, err
+	}
+	return said.introduction()
+}
+
 // Describe asks the package. Where it is not installed, the error is
 // extensions.ErrUndescribed and nothing is started.
 func (n *Node) Describe(ctx context.Context, reference, from string, request extensions.Request) (extensions.Declaration, error) {
-	name, key, _ := strings.Cut(reference, "#")
-	dir := n.find(name, from)
-	if dir == "" {
-		return extensions.Declaration{}, extensions.ErrUndescribed
+	said, err := n.recalled(ctx, reference, from, question{Ask: "describe", Request: request})
+	if err != nil {
+		return extensions.Declaration{}, err
 	}
-	q := question{Directory: dir, Key: key, Request: request}
-	return n.recalled(ctx, q)
+	return said.declaration()
 }
 
 // find is where the package is installed, or empty.
@@ -82,26 +92,35 @@ func (n *Node) find(name, from string) string {
 }
 
 // recalled is what the package is known to answer, or answers now.
-func (n *Node) recalled(ctx context.Context, q question) (extensions.Declaration, error) {
-	var key string
-	if n.Memo != nil {
-		var err error
-		if key, err = identity(n.Root, q); err != nil {
-			return extensions.Declaration{}, fmt.Errorf("read the package: %w", err)
-		}
-		if d, err := decode(n.Memo.Recall(key)); err == nil {
-			return d, nil
-		}
+func (n *Node) recalled(ctx context.Context, reference, from string, q question) (*answer, error) {
+	var name string
+	name, q.Key, _ = strings.Cut(reference, "#")
+	if q.Directory = n.find(name, from); q.Directory == "" {
+		return nil, extensions.ErrUndescribed
 	}
-	answer, err := n.ask(ctx, q)
+	if n.Memo == nil {
+		line, err := n.ask(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		return decode(line)
+	}
+	key, err := identity(n.Root, q)
 	if err != nil {
-		return extensions.Declaration{}, err
+		return nil, fmt.Errorf("read the package: %w", err)
 	}
-	d, err := decode(answer)
-	if err == nil && n.Memo != nil {
-		n.Memo.Keep(key, answer)
+	if said, err := decode(n.Memo.Recall(key)); err == nil {
+		return said, nil
 	}
-	return d, err
+	line, err := n.ask(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	said, err := decode(line)
+	if err == nil {
+		n.Memo.Keep(key, line)
+	}
+	return said, err
 }
 
 // ask sends the question and waits for its answer. A process that does not

@@ -1,6 +1,6 @@
-// Answers what packages need of a deployment: one JSON object per line in and
-// out. Requests are {directory, key, annotation, instances, all}, answers
-// {declaration} or {error}.
+// Answers what packages are and what they need of a deployment: one JSON object
+// per line in and out. Requests are {ask, directory, key, annotation, instances,
+// all}, answers {introduction}, {declaration} or {error}.
 
 import { createInterface } from 'node:readline'
 import { createRequire } from 'node:module'
@@ -65,6 +65,13 @@ function installs (definition, services, instances, annotation) {
   return result
 }
 
+async function introduce ({ directory, key, annotation }) {
+  const definition = await load(directory, key)
+  const { manifests, paths } = definition.components?.(annotation) ?? {}
+
+  return { introduction: { standalone: definition.standalone === true, manifests, paths } }
+}
+
 async function describe ({ directory, key, annotation, instances, all }) {
   const definition = await load(directory, key)
   const everyone = normalize(definition, all)
@@ -75,14 +82,18 @@ async function describe ({ directory, key, annotation, instances, all }) {
 
   const declaration = await definition.deployment?.(managed, annotation, everyone) ?? {}
 
-  return { ...declaration, installs: installs(definition, declaration.services, managed, annotation) }
+  return { declaration: { ...declaration, installs: installs(definition, declaration.services, managed, annotation) } }
 }
+
+const questions = { introduce, describe }
 
 for await (const line of createInterface({ input: process.stdin })) {
   let result
 
   try {
-    result = { declaration: await describe(JSON.parse(line)) }
+    const { ask, ...question } = JSON.parse(line)
+
+    result = await questions[ask](question)
   } catch (error) {
     result = { error: String(error?.message ?? error) }
   }

@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,8 +11,9 @@ import (
 
 // answer is a line that the program writes.
 type answer struct {
-	Declaration *declaration
-	Error       string
+	Declaration  *declaration
+	Introduction *introduction
+	Error        string
 }
 
 // declaration is what a package returns, in its own words.
@@ -52,15 +54,30 @@ func (p *probe) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &p.Probe)
 }
 
-func decode(line []byte) (extensions.Declaration, error) {
+// decode reads an answer. One that names an error is that error.
+func decode(line []byte) (*answer, error) {
 	var a answer
 	if err := json.Unmarshal(line, &a); err != nil {
-		return extensions.Declaration{}, fmt.Errorf("expected a declaration: %w", err)
+		return nil, fmt.Errorf("expected a declaration: %w", err)
 	}
-	if a.Error != "" || a.Declaration == nil {
-		return extensions.Declaration{}, errors.New(a.Error)
+	if a.Error != "" || a.Declaration == nil && a.Introduction == nil {
+		return nil, errors.New(cmp.Or(a.Error, "expected a declaration, found nothing"))
+	}
+	return &a, nil
+}
+
+func (a *answer) declaration() (extensions.Declaration, error) {
+	if a.Declaration == nil {
+		return extensions.Declaration{}, errors.New("expected a declaration, found something else")
 	}
 	return a.Declaration.convert()
+}
+
+func (a *answer) introduction() (extensions.Introduction, error) {
+	if a.Introduction == nil {
+		return extensions.Introduction{}, errors.New("expected an introduction, found something else")
+	}
+	return a.Introduction.convert()
 }
 
 func (d *declaration) convert() (extensions.Declaration, error) {

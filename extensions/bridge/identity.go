@@ -15,8 +15,9 @@ import (
 // files of the package, what else is installed, the program and the request.
 func identity(root string, q question) (string, error) {
 	sum := sha256.New()
-	field(sum, []byte("toa/bridge/v1"))
+	field(sum, []byte("toa/bridge/v2"))
 	field(sum, []byte(program))
+	field(sum, []byte(q.Ask))
 	field(sum, []byte(q.Key))
 	request, err := json.Marshal(q.Request)
 	if err != nil {
