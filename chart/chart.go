@@ -57,7 +57,7 @@ func New(in Input) (*Chart, error) {
 	if err := Check(in.Workspace); err != nil {
 		return nil, err
 	}
-	if err := CheckDeployment(deployment); err != nil {
+	if err := CheckDeployment(in.Workspace, deployment); err != nil {
 		return nil, err
 	}
 	values, err := values(in, deployment)
@@ -71,9 +71,9 @@ func New(in Input) (*Chart, error) {
 	metadata := metadata(in.Workspace.Context)
 	files := []File{{Path: "Chart.yaml", Data: metadata.encode()}}
 	files = append(files, shared...)
-	files = append(files, File{Path: "values.yaml", Data: values.encode()})
+	files = append(files, File{Path: "values.yaml", Data: append([]byte(aboutValues), values.encode()...)})
 	return &Chart{
-		Name:    name(in.Workspace.Context.Name),
+		Name:    Name(in.Workspace.Context.Name),
 		Version: in.Workspace.Context.Version,
 		Files:   files,
 	}, nil
@@ -93,14 +93,15 @@ func Source() string {
 	return text.String()
 }
 
-// name is the context's name as Helm and Kubernetes take it.
-func name(context string) string {
+// Name is the name of the chart, and of its release, of a context: its own as Helm
+// and Kubernetes take it.
+func Name(context string) string {
 	return strings.ReplaceAll(strings.ToLower(context), "_", "-")
 }
 
 // metadata is Chart.yaml.
 func metadata(c workspace.Context) mapping {
-	m := mapping{{"apiVersion", "v2"}, {"name", name(c.Name)}}
+	m := mapping{{"apiVersion", "v2"}, {"name", Name(c.Name)}}
 	if c.Description != "" {
 		m = append(m, entry{"description", c.Description})
 	}

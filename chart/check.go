@@ -3,29 +3,71 @@ package chart
 import (
 	"fmt"
 	"maps"
+	"net/netip"
 	"path"
 	"slices"
+	"strings"
 
+	"toa.io/toa/document"
 	"toa.io/toa/extensions"
+	"toa.io/toa/graph"
+	"toa.io/toa/workspace"
 )
 
 // CheckDeployment tells whether Kubernetes takes all names and ports of the
 // deployment, and whether no two things have the same name; use it before
-// anything is built. It returns a *NameError, a *PortError or a
-// *CollisionError.
-func CheckDeployment(d *extensions.Deployment) error {
-	var c checker
+// anything is built. It returns a *NameError, a *PortError, a *CollisionError or
+// an *AnnotationsError, with the place in the workspace's files that made it.
+func CheckDeployment(ws *workspace.Workspace, d *extensions.Deployment) error {
 	for _, u := range d.Units {
-		c.unit(u)
+		var c checker
+		if c.unit(u); c.err != nil {
+			return at(unitPosition(ws, u), c.err)
+		}
 	}
 	for _, s := range d.Services {
-		c.name("service", "", s.ID(), serviceID)
-		c.port("service "+s.ID(), s.Port)
-		c.outside("service "+s.ID(), s.Ingress, s.Annotations)
+		var c checker
+		if c.service(s.Service); c.err != nil {
+			return at(packagePosition(ws, s.Package), c.err)
+		}
 	}
+	var c checker
 	c.outside(monoKind, d.Ingress, d.Annotations)
 	c.services(d)
-	return c.err
+	return at(document.Position{File: workspace.ContextFile}, c.err)
+}
+
+// unitPosition is where the unit was stated: a derived composition is its
+// component, a service comes from what the context says to its package.
+func unitPosition(ws *workspace.Workspace, u extensions.Unit) document.Position {
+	if u.Service != nil {
+		return packagePosition(ws, u.Service.Package)
+	}
+	for _, c := range ws.Compositions {
+		if graph.NewID(compositionKind, c.Slug) == u.ID && c.Position.File != "" {
+			return c.Position
+		}
+	}
+	return document.Position{File: workspace.ContextFile}
+}
+
+// packagePosition is where the context speaks of a package.
+func packagePosition(ws *workspace.Workspace, name string) document.Position {
+	for _, a := range ws.Context.Annotations {
+		if a.Package == name && a.Position.File != "" {
+			return a.Position
+		}
+	}
+	return document.Position{File: workspace.ContextFile}
+}
+
+func (c *checker) service(s extensions.Service) {
+	owner := "service " + s.ID()
+	c.name("service", "", s.ID(), serviceID)
+	if s.Port != 0 {
+		c.port(owner, s.Port)
+	}
+	c.outside(owner, s.Ingress, s.Annotations)
 }
 
 func (c *checker) unit(u extensions.Unit) {
@@ -44,6 +86,7 @@ func (c *checker) unit(u extensions.Unit) {
 		c.port(owner, b.Port)
 	}
 	if p := u.Probe; p != nil && !p.Off {
+		c.name("probe path", owner, p.Path, urlPath)
 		c.port(owner, p.Port)
 	}
 }
@@ -82,18 +125,45 @@ func (c *checker) outside(owner string, i *extensions.Ingress, annotations map[s
 		c.name("ingress class", owner, i.Class, objectName)
 	}
 	if i.Path != "" {
-		c.name("ingress path", owner, i.Path, ingressPath)
+		c.ingressPath(owner, i.Path)
 	}
 	for _, host := range i.Hosts {
-		c.name("ingress host", owner, host, hostName)
+		c.host(owner, host)
+	}
+}
+
+// ingressPath refuses besides what controllers would read as another path.
+func (c *checker) ingressPath(owner, given string) {
+	c.name("ingress path", owner, given, urlPath)
+	odd := strings.Contains(given, "//") || strings.Contains(strings.ToLower(given), "%2f") ||
+		slices.ContainsFunc(strings.Split(given, "/"), func(part string) bool { return part == "." || part == ".." })
+	if c.err == nil && odd {
+		c.err = &NameError{Subject: "ingress path", Owner: owner, Name: given, Form: "a path without empty parts, dots alone and %2F"}
+	}
+}
+
+// host refuses besides what looks like a name and is an address.
+func (c *checker) host(owner, given string) {
+	c.name("ingress host", owner, given, hostName)
+	if _, err := netip.ParseAddr(given); c.err == nil && err == nil {
+		c.err = &NameError{Subject: "ingress host", Owner: owner, Name: given, Form: "a name, not an address"}
 	}
 }
 
 func (c *checker) annotations(owner string, all map[string]string) {
+	size := 0
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		c.name("annotation", owner, key, annotationKey)
+		size += len(key) + len(all[key])
+	}
+	if c.err == nil && size > maxAnnotations {
+		c.err = &AnnotationsError{Owner: owner, Size: size}
 	}
 }
+
+// maxAnnotations is what Kubernetes takes for all annotations of an object,
+// keys and texts, in bytes.
+const maxAnnotations = 256 << 10
 
 // services checks what becomes the name of a Service: labels of components and
 // services of extensions.
@@ -121,9 +191,8 @@ func (c *checker) once(seen map[string]bool, name, owner string) {
 	seen[name] = true
 }
 
-// port checks one; zero is none.
 func (c *checker) port(owner string, port int) {
-	if c.err == nil && (port < 0 || port > 1<<16-1) {
+	if c.err == nil && (port < 1 || port > 1<<16-1) {
 		c.err = &PortError{Owner: owner, Port: port}
 	}
 }
@@ -154,3 +223,18 @@ func (e *PortError) Error() string {
 
 // Hint is how to mend it.
 func (e *PortError) Hint() string { return "correct what claims it, or use `--release none`" }
+
+// AnnotationsError is more text in annotations than an object holds.
+type AnnotationsError struct {
+	// Owner is whose annotations they are.
+	Owner string
+	// Size is in bytes.
+	Size int
+}
+
+func (e *AnnotationsError) Error() string {
+	return fmt.Sprintf("annotations of %s take %d KiB, an object holds %d KiB", e.Owner, (e.Size+1023)>>10, maxAnnotations>>10)
+}
+
+// Hint is how to mend it.
+func (e *AnnotationsError) Hint() string { return "shorten them, or use `--release none`" }

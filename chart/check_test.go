@@ -14,7 +14,7 @@ import (
 
 func TestCheckDeploymentTakesWhatFits(t *testing.T) {
 	for name, in := range map[string]chart.Input{"deployed": deployed(), "mono": single()} {
-		if err := chart.CheckDeployment(in.Deployment); err != nil {
+		if err := chart.CheckDeployment(in.Workspace, in.Deployment); err != nil {
 			t.Errorf("CheckDeployment of %s: %v", name, err)
 		}
 	}
@@ -117,6 +117,26 @@ func TestCheckDeploymentRefuses(t *testing.T) {
 			func(d *deployment, _ *extensions.Unit) { d.Services[0].Ingress.Path = "a" },
 			`ingress path "a" of service configuration-values does not fit`,
 		},
+		"ingress path with empty part": {
+			func(d *deployment, _ *extensions.Unit) { d.Services[0].Ingress.Path = "/a//b" },
+			`ingress path "/a//b" of service configuration-values does not fit Kubernetes: expected a path without empty parts`,
+		},
+		"ingress path that leads up": {
+			func(d *deployment, _ *extensions.Unit) { d.Services[0].Ingress.Path = "/a/.." },
+			`ingress path "/a/.." of service configuration-values does not fit`,
+		},
+		"address as ingress host": {
+			func(d *deployment, _ *extensions.Unit) { d.Services[0].Ingress.Hosts[0] = "10.0.0.1" },
+			`ingress host "10.0.0.1" of service configuration-values does not fit Kubernetes: expected a name, not an address`,
+		},
+		"probe without a path": {
+			func(_ *deployment, u *extensions.Unit) { u.Probe.Path = "" },
+			`probe path "" of composition/store does not fit Kubernetes: expected an absolute path`,
+		},
+		"probe without a port": {
+			func(_ *deployment, u *extensions.Unit) { u.Probe.Port = 0 },
+			"port 0 of composition/store does not exist: expected 1 to 65535",
+		},
 		"ingress class": {
 			func(d *deployment, _ *extensions.Unit) { d.Services[0].Ingress.Class = "A" },
 			`ingress class "A" of service configuration-values does not fit`,
@@ -131,6 +151,12 @@ func TestCheckDeploymentRefuses(t *testing.T) {
 			func(d *deployment, _ *extensions.Unit) { d.Annotations = map[string]string{"/a": ""} },
 			`annotation "/a" of mono does not fit`,
 		},
+		"annotations that no object holds": {
+			func(d *deployment, _ *extensions.Unit) {
+				d.Services[0].Annotations = map[string]string{"a": strings.Repeat("x", 200<<10), "b": strings.Repeat("x", 60<<10)}
+			},
+			"annotations of service configuration-values take 261 KiB, an object holds 256 KiB",
+		},
 		"port of a service": {
 			func(d *deployment, _ *extensions.Unit) { d.Services[0].Port = 65536 },
 			"port 65536 of service configuration-values does not exist: expected 1 to 65535",
@@ -143,7 +169,7 @@ func TestCheckDeploymentRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := deployed()
 			test.change(in.Deployment, &in.Deployment.Units[0])
-			err := chart.CheckDeployment(in.Deployment)
+			err := chart.CheckDeployment(in.Workspace, in.Deployment)
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Fatalf("CheckDeployment: error %v, want %s", err, test.want)
 			}
@@ -170,6 +196,51 @@ func TestCheckSaysWhere(t *testing.T) {
 	}
 }
 
+// What a unit or a service is told is wrong where it was stated.
+func TestCheckDeploymentSaysWhere(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*chart.Input)
+		want   string
+	}{
+		"composition": {
+			func(in *chart.Input) { in.Deployment.Units[0].Mounts[0].Claim = "A" },
+			`context.toa.yaml:9:11: claim "A" of composition/store`,
+		},
+		"service of its own": {
+			func(in *chart.Input) { in.Deployment.Units[1].Variables = []extensions.Variable{{Name: "A=B"}} },
+			`context.toa.yaml:20:1: variable "A=B" of service/continuity-journal`,
+		},
+		"service that a composition runs": {
+			func(in *chart.Input) { in.Deployment.Services[0].Ingress.Hosts[0] = "A" },
+			`context.toa.yaml:22:3: ingress host "A" of service configuration-values`,
+		},
+		"service that the context does not speak of": {
+			func(in *chart.Input) { in.Workspace.Context.Annotations = nil; in.Deployment.Services[0].Port = -1 },
+			`context.toa.yaml: port -1 of service configuration-values`,
+		},
+		"mono": {
+			func(in *chart.Input) { in.Deployment.Annotations = map[string]string{"a b": ""} },
+			`context.toa.yaml: annotation "a b" of mono`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := deployed()
+			place := func(line, column int) workspace.Position {
+				return workspace.Position{File: "context.toa.yaml", Line: line, Column: column}
+			}
+			in.Workspace.Compositions[0].Position = place(9, 11)
+			in.Workspace.Context.Annotations = []workspace.Annotation{
+				{Package: "@toa.io/extensions.continuity", Position: place(20, 1)},
+				{Package: "@toa.io/extensions.configuration", Position: place(22, 3)},
+			}
+			test.change(&in)
+			if _, err := chart.New(in); err == nil || !strings.HasPrefix(err.Error(), test.want) {
+				t.Errorf("New: error %v, want %s", err, test.want)
+			}
+		})
+	}
+}
+
 func TestCheckRefusesCredentials(t *testing.T) {
 	in := shop()
 	in.Workspace.Context.Registry.Credentials = "Pull_Secret"
@@ -192,7 +263,7 @@ func TestCheckDeploymentOfAnyNames(t *testing.T) {
 				*name = rapid.StringMatching(`[a-zA-Z0-9_./*: -]{0,70}`).Draw(t, "name")
 			}
 		}
-		err := chart.CheckDeployment(in.Deployment)
+		err := chart.CheckDeployment(in.Workspace, in.Deployment)
 		if _, same := chart.New(in); (same == nil) != (err == nil) {
 			t.Errorf("CheckDeployment: %v, New: %v", err, same)
 		}

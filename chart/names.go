@@ -47,7 +47,7 @@ var (
 	volumeName      = form{maxDNSLabel, whole(dnsLabel), dnsLabelText}
 	mountPath       = form{maxPath, whole(`/[^:]*`), "an absolute path without colons"}
 	hostName        = form{maxSubdomain, whole(`(\*\.)?` + subdomain), subdomainText + ", with or without `*.` before"}
-	ingressPath     = form{maxPath, whole(`/\S*`), "an absolute path"}
+	urlPath         = form{maxPath, whole(`/\S*`), "an absolute path"}
 	annotationKey   = form{
 		maxSubdomain + len("/") + maxDNSLabel, whole(`(` + subdomain + `/)?[A-Za-z0-9]([-\w.]{0,61}[A-Za-z0-9])?`),
 		"letters, digits, hyphens, dots and underscores, with or without a domain and a slash before",
@@ -81,23 +81,24 @@ func volume(m extensions.Mount) string {
 
 // checkNames checks what the workspace itself names.
 func checkNames(ws *workspace.Workspace) error {
-	var c checker
-	c.name("context", "", name(ws.Context.Name), releaseName)
 	for _, component := range ws.Components {
+		var c checker
 		c.name("component", "", component.Label, componentLabel)
 		if c.err != nil {
-			return at(component.Position.String(), c.err)
+			return at(component.Position, c.err)
 		}
 	}
+	var c checker
+	c.name("context", "", Name(ws.Context.Name), releaseName)
 	if credentials := ws.Context.Registry.Credentials; credentials != "" {
 		c.name("registry credentials", "", credentials, objectName)
 	}
-	return c.err
+	return at(document.Position{File: workspace.ContextFile}, c.err)
 }
 
 // at says where the mistake is, where that is known.
-func at(position string, err error) error {
-	if position == "" {
+func at(position document.Position, err error) error {
+	if err == nil || position.File == "" {
 		return err
 	}
 	return fmt.Errorf("%s: %w", position, err)

@@ -87,8 +87,8 @@ func variables(all []extensions.Variable) list {
 	return l
 }
 
-func secret(s extensions.Secret) mapping {
-	return mapping{{"name", s.Name}, {"key", s.Key}, {"optional", s.Optional}}.stated()
+func secret(s extensions.Secret) brief {
+	return brief(mapping{{"name", s.Name}, {"key", s.Key}, {"optional", s.Optional}}.stated())
 }
 
 func mounts(all []extensions.Mount) list {
@@ -134,11 +134,12 @@ func resources(r *extensions.Resources) mapping {
 	return mapping{{"cpu", pair(r.CPU)}, {"memory", pair(r.Memory)}}.stated()
 }
 
-func pair(p *[2]string) list {
+// pair is [request, limit].
+func pair(p *[2]string) row {
 	if p == nil {
 		return nil
 	}
-	return names(p[:])
+	return p[:]
 }
 
 func names(all []string) list {

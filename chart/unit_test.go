@@ -19,9 +19,9 @@ const image = "registry.example.com/my_shop/image:0011@" + digest
 // of its own.
 func deployed() chart.Input {
 	in := shop()
-	journal := extensions.Service{Group: "continuity", Name: "journal", Version: "1.0.0"}
+	journal := extensions.Service{Package: "@toa.io/extensions.continuity", Group: "continuity", Name: "journal", Version: "1.0.0"}
 	values := extensions.Service{
-		Group: "configuration", Name: "values", Version: "1.0.0", Port: 8003,
+		Package: "@toa.io/extensions.configuration", Group: "configuration", Name: "values", Version: "1.0.0", Port: 8003,
 		Ingress:   &extensions.Ingress{Path: "/.configuration", Hosts: []string{"api.example.com"}},
 		Variables: []extensions.Variable{{Name: "TOA_CONFIGURATION_VALUES", Value: "{}"}},
 	}

@@ -88,19 +88,34 @@ func values(in Input, d *extensions.Deployment) (mapping, error) {
 		return nil, fmt.Errorf("make component map: %w", err)
 	}
 	m := mapping{
-		{"compositions", compositions},
-		{"components", names(labels(d))},
-		{"services", services},
+		{"compositions", explained{aboutCompositions, compositions}},
+		{"components", explained{aboutComponents, names(labels(d))}},
+		{"services", explained{aboutServices, services}},
 	}
 	if credentials := in.Workspace.Context.Registry.Credentials; credentials != "" {
-		m = append(m, entry{"credentials", credentials})
+		m = append(m, entry{"credentials", explained{aboutCredentials, credentials}})
 	}
-	m = append(m, entry{"map", components})
+	m = append(m, entry{"map", explained{aboutMap, components}})
 	if mono != nil {
-		m = append(m, entry{"mono", mono})
+		m = append(m, entry{"mono", explained{aboutMono, mono}})
 	}
-	return append(m, entry{"security", security()}), nil
+	return append(m, entry{"security", explained{aboutSecurity, security()}}), nil
 }
+
+// What values.yaml says to those who read it: in review, mostly.
+const (
+	aboutValues = "# Written by toa: what runs in this environment, and of what images. To change it,\n" +
+		"# change " + workspace.ContextFile + " and manifests. values.schema.json knows every key.\n"
+	aboutCompositions = "Each is a Deployment \"composition-<name>\" of components in one process."
+	aboutComponents   = "Each is a Service that leads to port 8005 of the pods with the component."
+	aboutServices     = "Services of extensions: each a Deployment \"extension-<name>\", unless compositions\n" +
+		"run it (workload), with a Service for its port and an Ingress for its hosts."
+	aboutCredentials = "The Secret that images are pulled with."
+	aboutMap         = "What processes are told of all components: the ConfigMap \"components\".\n" +
+		"Pods see it change; they are not restarted."
+	aboutMono     = "All components and services in one Deployment \"mono\"."
+	aboutSecurity = "What all pods run under; change it where it does not fit."
+)
 
 // workloads are the units that run components: compositions, or mono alone.
 func workloads(in Input, d *extensions.Deployment) (compositions list, single mapping, err error) {

@@ -49,7 +49,7 @@ func TestCheckNamesWhatToDo(t *testing.T) {
 		},
 		"long name": {
 			func(in chart.Input) { in.Workspace.Context.Name = long },
-			`context name "` + long + `" has 54 characters, a release takes 53`, "shorten",
+			`context.toa.yaml: context name "` + long + `" has 54 characters, a release takes 53`, "shorten",
 		},
 		"long label": {
 			func(in chart.Input) { in.Workspace.Components[0].Label = long },

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // What can be written: strings, ints, booleans, text, mappings and lists of
@@ -20,10 +21,18 @@ type (
 		value any
 	}
 	list []any
+	// row and brief are a list and a mapping that stand on one line.
+	row   []string
+	brief mapping
 	// text is a value of a mapping that is written as it stands, line by line.
 	// It neither starts nor ends with white space and holds nothing that must be
 	// escaped.
 	text string
+	// explained is a value of a document under a comment of its own.
+	explained struct {
+		comment string // lines
+		value   any
+	}
 )
 
 // stated leaves out the entries that say nothing.
@@ -33,6 +42,8 @@ func (m mapping) stated() mapping {
 		case mapping:
 			return len(v) == 0
 		case list:
+			return len(v) == 0
+		case row:
 			return len(v) == 0
 		default:
 			return v == "" || v == 0 || v == false
@@ -53,8 +64,20 @@ func (m mapping) write(b *bytes.Buffer, first, indent string) {
 		if i > 0 {
 			first = indent
 		}
+		if x, ok := e.value.(explained); ok {
+			e.value = x.value
+			comment(b, x.comment)
+		}
 		b.WriteString(first + e.key + ":")
 		e.write(b, indent)
+	}
+}
+
+// comment sets what follows apart.
+func comment(b *bytes.Buffer, text string) {
+	b.WriteString("\n")
+	for line := range strings.SplitSeq(text, "\n") {
+		b.WriteString("# " + line + "\n")
 	}
 }
 
@@ -99,7 +122,11 @@ func (l list) write(b *bytes.Buffer, indent string) {
 func scalar(v any) string {
 	switch v := v.(type) {
 	case string:
-		return quote(v)
+		return word(v)
+	case row:
+		return v.String()
+	case brief:
+		return v.String()
 	case int:
 		return strconv.Itoa(v)
 	case bool:
@@ -108,6 +135,34 @@ func scalar(v any) string {
 		panic(fmt.Sprintf("chart: %T is no scalar", v)) // a mistake in this package
 	}
 }
+
+func (r row) String() string {
+	words := make([]string, len(r))
+	for i, w := range r {
+		words[i] = word(w)
+	}
+	return "[" + strings.Join(words, ", ") + "]"
+}
+
+func (b brief) String() string {
+	fields := make([]string, len(b))
+	for i, e := range b {
+		fields[i] = e.key + ": " + scalar(e.value)
+	}
+	return "{" + strings.Join(fields, ", ") + "}"
+}
+
+// word writes a string of YAML. What holds double quotes stands in single ones
+// if it can: many variables are JSON, and people have to read them.
+func word(s string) string {
+	if !strings.Contains(s, `"`) || strings.IndexFunc(s, notPlain) >= 0 {
+		return quote(s)
+	}
+	return "'" + strings.ReplaceAll(s, "'", "''") + "'"
+}
+
+// notPlain tells what single quotes do not keep as it is, or what nobody would see.
+func notPlain(r rune) bool { return !unicode.IsPrint(r) || unprintable(r) }
 
 // quote writes a string of JSON, which is one of YAML too.
 func quote(s string) string {

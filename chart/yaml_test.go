@@ -47,6 +47,10 @@ func TestEncode(t *testing.T) {
 	got := string(mapping{
 		{"empty", list{}},
 		{"list", list{"on", mapping{{"name", "a"}, {"inner", mapping{{"n", 1}}}, {"items", list{"x"}}}}},
+		{"row", row{"50m", "1"}},
+		{"brief", brief{{"a", "1"}, {"b", 2}, {"c", true}}},
+		{"json", `{"it's":"\n"}`},
+		{"explained", explained{"What it is.\nAnd more.", list{`"`}}},
 		{"text", text("{\n  1\n}")},
 		{"last", 0o10},
 	}.encode())
@@ -58,6 +62,14 @@ list:
       n: 1
     items:
       - "x"
+row: ["50m", "1"]
+brief: {a: "1", b: 2, c: true}
+json: '{"it''s":"\n"}'
+
+# What it is.
+# And more.
+explained:
+  - '"'
 text: |-
   {
     1
