@@ -87,6 +87,9 @@ type Step struct {
 	VerifiedAt time.Time
 	// Reason says in a few words why the image is built or not.
 	Reason string
+	// Builder says which builder would make it, and why if that is no matter of
+	// course; empty for an image that is published.
+	Builder string
 }
 
 // Artifact is a finished image that is not published yet. Builders make it and
@@ -149,13 +152,20 @@ type Index interface {
 
 // Releaser makes the release.
 type Releaser interface {
-	// Current tells whether the release that stands was made of the same inputs.
-	Current(ctx context.Context, inputs cache.Key) bool
-	// Standing describes the release that Current found.
-	Standing() Release
+	// Current describes the release that stands, and tells whether it was made
+	// of the same inputs.
+	Current(ctx context.Context, inputs cache.Key) (Release, bool, error)
+	// Check finds, before anything is built, what would keep the release from
+	// landing. Images that are still to be built stand in the chart with
+	// Placeholder for a digest.
+	Check(ctx context.Context, c *chart.Chart) error
 	// Release returns when the release is settled; nothing goes on behind it.
 	Release(ctx context.Context, inputs cache.Key, c *chart.Chart) (Release, error)
 }
+
+// Placeholder is the digest of an image that is not built yet, where a chart is
+// only checked.
+const Placeholder = "sha256:0000000000000000000000000000000000000000000000000000000000000000"
 
 // How a release ended.
 const (
@@ -172,8 +182,12 @@ type Release struct {
 	Status string
 	// Chart is the path of the package, if one was made.
 	Chart string
+	// Reference is where a registry has the package, if it was published.
+	Reference string
 	// Command is the command line that would apply the package.
 	Command   string
 	Revision  int
 	Namespace string
+	// Server is the API server's URL, empty for a package.
+	Server string
 }

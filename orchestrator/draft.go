@@ -56,6 +56,7 @@ func (p Planner) draft() (map[graph.ID]*draft, []graph.Target, error) {
 			return nil, nil, err
 		}
 		for _, d := range made {
+			d.step.Recipe.Template = p.Templates[d.step.Recipe.Kind]
 			drafts[d.step.ID] = d
 			targets = append(targets, graph.Target{ID: d.step.ID, Dependencies: d.needs})
 		}

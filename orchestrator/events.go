@@ -44,6 +44,8 @@ type (
 		Stream string
 		Text   string
 	}
+	// RolloutEvent tells how far the workloads of a release are.
+	RolloutEvent struct{ Workloads []Workload }
 	// ReleaseEvent comes once, after the last image.
 	ReleaseEvent struct{ Release Release }
 	// NoticeEvent is something a person should know that stops nothing.
@@ -55,9 +57,22 @@ type (
 func (PlanEvent) event()    {}
 func (ImageEvent) event()   {}
 func (LogEvent) event()     {}
+func (RolloutEvent) event() {}
 func (ReleaseEvent) event() {}
 func (NoticeEvent) event()  {}
 func (SummaryEvent) event() {}
+
+// Workload is one object of a release that pods run for.
+type Workload struct {
+	// Kind is Kubernetes' own: "Deployment".
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+	// Ready and Desired count pods.
+	Ready   int `json:"ready"`
+	Desired int `json:"desired"`
+	// Reason says what keeps it from being ready, if that is known.
+	Reason string `json:"reason,omitempty"`
+}
 
 // Observe takes events. It may be nil; calls may overlap.
 type Observe func(Event)

@@ -21,6 +21,7 @@ var excused = map[reflect.Type]map[string]string{
 		"Cached":     "what becomes of the step",
 		"VerifiedAt": "what is known of the registry",
 		"Reason":     "text for people",
+		"Builder":    "the same recipe gives the same image whichever builder makes it",
 	},
 	reflect.TypeFor[Source](): {
 		"Component": "text for people; the label says the same",
@@ -65,7 +66,10 @@ var excused = map[reflect.Type]map[string]string{
 		"Uses": "made of the manifest", "Bridge": "made of the manifest", "Prototype": "made of the manifest",
 		"Extensions": "made of the manifest", "Operations": "made of the manifest and of files, which are hashed",
 		"Events": "made of the manifest and of files", "Guards": "made of the manifest and of files",
-		"Receivers": "made of the manifest and of files",
+		"Receivers":  "made of the manifest and of files",
+		"Prototypes": "their directories are in the component, whose files are hashed, or in a package that its lockfile pins",
+		"stray":      "for messages",
+		"Bringer":    "where it was found; its files are hashed",
 	},
 	reflect.TypeFor[workspace.Composition](): {
 		"Name":      "names the repository",

@@ -230,17 +230,22 @@ func (r *registry) delete(id string) {
 	maps.DeleteFunc(r.tags, func(name, _ string) bool { return filepath.Base(name[:len(name)-33]) == id })
 }
 
-// releaser keeps the last chart that was released.
+// releaser keeps the last chart that was released, and counts.
 type releaser struct {
-	made     int
-	inputs   cache.Key
-	released *chart.Chart
+	made, asked int
+	inputs      cache.Key
+	checked     []*chart.Chart
+	released    *chart.Chart
 }
 
-func (r *releaser) Current(_ context.Context, inputs cache.Key) bool { return r.inputs == inputs }
+func (r *releaser) Current(_ context.Context, inputs cache.Key) (orchestrator.Release, bool, error) {
+	r.asked++
+	return orchestrator.Release{Status: orchestrator.ReleaseUnchanged}, r.inputs == inputs, nil
+}
 
-func (r *releaser) Standing() orchestrator.Release {
-	return orchestrator.Release{Status: orchestrator.ReleaseUnchanged}
+func (r *releaser) Check(_ context.Context, c *chart.Chart) error {
+	r.checked = append(r.checked, c)
+	return nil
 }
 
 func (r *releaser) Release(_ context.Context, inputs cache.Key, c *chart.Chart) (orchestrator.Release, error) {

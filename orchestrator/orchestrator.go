@@ -18,6 +18,9 @@ type Orchestrator struct {
 	Builder  Builder
 	Registry Registry
 	Observe  Observe
+	// Foresee tells, once it is known what has to be built, what would go wrong;
+	// then nothing is built. It may be nil.
+	Foresee func([]Step) error
 	// Jobs bounds how many images are built at a time; default 4.
 	Jobs int
 	// KeepGoing builds what it can after a failure. Nothing is released either way.
@@ -38,12 +41,63 @@ type Delivery struct {
 	Inputs cache.Key
 	// Chart makes the chart of references by image and versions by component.
 	Chart func(references map[graph.ID]Reference, versions map[string]string) (*chart.Chart, error)
+	// Tagger moves Tag to the images that run once a release has landed in a
+	// cluster; nil or an empty tag means that nothing is moved.
+	Tagger Tagger
+	Tag    string
+
+	// asked keeps the last answer of the releaser: each costs a question to a
+	// cluster, and an unchanged run has three uses for it.
+	asked struct {
+		key      cache.Key
+		standing Release
+		current  bool
+	}
 }
 
 // Current tells whether the release that stands was made of what the plan says,
 // so that nothing has to be released.
-func (d *Delivery) Current(ctx context.Context, p *Plan) bool {
-	return !p.Changes() && d.Releaser.Current(ctx, d.key(p))
+func (d *Delivery) Current(ctx context.Context, p *Plan) (bool, error) {
+	if p.Changes() {
+		return false, nil
+	}
+	_, current, err := d.standing(ctx, d.key(p))
+	return current, err
+}
+
+// standing describes the release that stands if it is made of the inputs.
+func (d *Delivery) standing(ctx context.Context, key cache.Key) (Release, bool, error) {
+	if d.asked.key == key {
+		return d.asked.standing, d.asked.current, nil
+	}
+	standing, current, err := d.Releaser.Current(ctx, key)
+	if err != nil {
+		return Release{}, false, err
+	}
+	d.asked.key, d.asked.standing, d.asked.current = key, standing, current
+	return standing, current, nil
+}
+
+// Check finds, before anything is built, what would keep the release from landing.
+func (d *Delivery) Check(ctx context.Context, p *Plan) error {
+	c, err := d.Planned(p)
+	if err != nil {
+		return err
+	}
+	return d.Releaser.Check(ctx, c)
+}
+
+// Planned is the chart as it will be, with Placeholder for the digests of images
+// that are not built yet.
+func (d *Delivery) Planned(p *Plan) (*chart.Chart, error) {
+	references := p.references()
+	for id, reference := range references {
+		if reference.Digest == "" {
+			reference.Digest = Placeholder
+			references[id] = reference
+		}
+	}
+	return d.Chart(references, p.Versions)
 }
 
 // key is of everything that the release is made of.
@@ -121,12 +175,12 @@ func (r *run) images(ctx context.Context) error {
 		}
 		r.ledger.note(s, status, nil, 0)
 	}
+	if r.Foresee != nil {
+		if err := r.Foresee(r.plan.Steps); err != nil {
+			return err
+		}
+	}
 	return r.build(ctx)
-}
-
-// unchanged tells whether the release stands as it would be made.
-func (r *run) unchanged(ctx context.Context) bool {
-	return r.Release != nil && r.Release.Current(ctx, r.plan)
 }
 
 func (r *run) release(ctx context.Context) error {
@@ -141,13 +195,16 @@ func (r *run) release(ctx context.Context) error {
 	}
 	r.released = made
 	r.Observe.send(ReleaseEvent{Release: made})
-	return err
+	if err != nil {
+		return err
+	}
+	return r.tag(ctx)
 }
 
 func (r *run) deliver(ctx context.Context, references map[graph.ID]Reference) (Release, error) {
 	key := r.Release.key(r.plan)
-	if r.Release.Releaser.Current(ctx, key) {
-		return r.Release.Releaser.Standing(), nil
+	if standing, current, err := r.Release.standing(ctx, key); err != nil || current {
+		return standing, err
 	}
 	if err := context.Cause(ctx); err != nil {
 		return Release{}, err

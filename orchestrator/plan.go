@@ -135,6 +135,8 @@ type Planner struct {
 	Installed func(reference string) (*workspace.Installed, error)
 	// Ignore are the patterns of the workspace's own .toaignore.
 	Ignore []string
+	// Templates are the workspace's own Dockerfile templates, by kind of image.
+	Templates map[string]string
 	// Rebuild builds every image whatever is published.
 	Rebuild bool
 	// Epoch is Recipe.Epoch of every image.

@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"toa.io/toa/cache"
@@ -18,7 +19,10 @@ func (r *run) settle(ctx context.Context) error {
 	if r.Rebuild {
 		return nil
 	}
-	releasing := r.Release != nil && !r.unchanged(ctx)
+	releasing, err := r.releasing(ctx)
+	if err != nil {
+		return err
+	}
 	if err := r.ask(ctx, func(s *Step) bool {
 		return s.ID.Kind() != KindDependencies && (!s.Cached && !r.IndexOnly || s.Cached && r.Trust.asks(*s, releasing, time.Now()))
 	}); err != nil {
@@ -33,6 +37,18 @@ func (r *run) settle(ctx context.Context) error {
 	}
 	r.plan.spareDependencies()
 	return nil
+}
+
+// releasing tells whether a release will be made.
+func (r *run) releasing(ctx context.Context) (bool, error) {
+	if r.Release == nil {
+		return false, nil
+	}
+	current, err := r.Release.Current(ctx, r.plan)
+	if err != nil {
+		return false, fmt.Errorf("release: %w", err)
+	}
+	return !current, nil
 }
 
 func (r *run) neededDependencies() map[graph.ID]bool {
