@@ -5,44 +5,54 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os/exec"
 	"syscall"
 	"time"
 )
 
-// command is a child process and all that it starts in turn.
-type command struct {
-	name string
-	args []string
-	dir  string
-	env  []string
-	// line gets each line of output. Calls overlap.
-	line func(stream, text string)
+// Command is a child process and all that it starts in turn.
+type Command struct {
+	Name string
+	Args []string
+	Dir  string
+	Env  []string
+	// Stdin is what it reads; nil means nothing.
+	Stdin io.Reader
+	// Stdout gets its output as it comes; nil means Line gets it.
+	Stdout io.Writer
+	// Line gets each line of output, with "stdout" or "stderr". Calls overlap.
+	Line func(stream, text string)
+	// Fix is how to get the program where it is missing.
+	Fix string
 }
 
 // pipesLimit is how long output is read on after the child has ended: something
 // it left behind may hold the pipes open.
 const pipesLimit = 2 * time.Second
 
-// run starts the child in a process group of its own and waits for it. When
+// Run starts the child in a process group of its own and waits for it. When
 // ctx ends, the whole group is killed. Nothing of the group is left when it
 // returns.
-func (c command) run(ctx context.Context) error {
-	path, err := exec.LookPath(c.name)
+func (c Command) Run(ctx context.Context) error {
+	path, err := exec.LookPath(c.Name)
 	if err != nil {
-		return &NoCommandError{Name: c.name}
+		return &NoCommandError{Name: c.Name, Fix: c.Fix}
 	}
-	stdout, stderr := &lines{stream: "stdout", to: c.line}, &lines{stream: "stderr", to: c.line}
+	stdout, stderr := &lines{stream: "stdout", to: c.Line}, &lines{stream: "stderr", to: c.Line}
 	defer stdout.flush()
 	defer stderr.flush()
-	child := exec.CommandContext(ctx, path, c.args...)
-	child.Dir, child.Env = c.dir, c.env
+	child := exec.CommandContext(ctx, path, c.Args...)
+	child.Dir, child.Env, child.Stdin = c.Dir, c.Env, c.Stdin
 	child.Stdout, child.Stderr = stdout, stderr
+	if c.Stdout != nil {
+		child.Stdout = c.Stdout
+	}
 	child.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	child.Cancel = func() error { return killGroup(child) }
 	child.WaitDelay = pipesLimit
 	if err := child.Start(); err != nil {
-		return fmt.Errorf("start %s: %w", c.name, err)
+		return fmt.Errorf("start %s: %w", c.Name, err)
 	}
 	err = child.Wait()
 	_ = killGroup(child)
@@ -59,14 +69,12 @@ func killGroup(child *exec.Cmd) error {
 }
 
 // NoCommandError says that a program is not on this machine.
-type NoCommandError struct{ Name string }
+type NoCommandError struct{ Name, Fix string }
 
 func (e *NoCommandError) Error() string { return e.Name + " is not on this machine" }
 
 // Hint is how to mend it.
-func (e *NoCommandError) Hint() string {
-	return "install Node.js 20 or later, which brings npm, and see that it is in PATH"
-}
+func (e *NoCommandError) Hint() string { return e.Fix }
 
 // maxLine bounds a line that is passed on; a longer one comes in pieces.
 const maxLine = 64 << 10

@@ -23,7 +23,12 @@ type NeedsEngineError struct {
 }
 
 func (e *NeedsEngineError) Error() string {
-	return fmt.Sprintf("%s: %s (asked for by %s) must run inside the image, and the native builder runs nothing there", e.Step, e.What, e.Owner)
+	return fmt.Sprintf("%s: %s, and the native builder runs nothing there", e.Step, e.reason())
+}
+
+// reason is what must run and who asked for it.
+func (e *NeedsEngineError) reason() string {
+	return fmt.Sprintf("%s (asked for by %s) must run inside the image", e.What, e.Owner)
 }
 
 // Hint is how to mend it.

@@ -61,13 +61,17 @@ func (n *Native) Build(ctx context.Context, step orchestrator.Step, deps []orche
 	if err != nil {
 		return nil, err
 	}
+	jobs, err := n.planInstalls(ctx, step)
+	if err != nil {
+		return nil, err
+	}
 	children := make([]child, len(platforms))
 	for i, platform := range platforms {
 		base, err := n.base(ctx, step, deps, i, platform)
 		if err != nil {
 			return nil, err
 		}
-		installed, err := n.installs(ctx, step, npmTargetOf(platform, step.Recipe.Base, base.file))
+		installed, err := n.installs(ctx, jobs, npmTargetOf(platform, step.Recipe.Base, base.file))
 		if err != nil {
 			return nil, err
 		}
@@ -83,16 +87,15 @@ func (n *Native) Build(ctx context.Context, step orchestrator.Step, deps []orche
 	return image, nil
 }
 
-// needsEngine names what of a recipe must run inside the image. Packages that
-// extensions need are installed beside the runtime's own, which only npm in the
-// image can see.
+// needsEngine names what of a recipe must run inside the image. What install
+// scripts must, npm's lockfile says.
 func needsEngine(step orchestrator.Step) error {
 	r := &step.Recipe
 	switch {
 	case len(r.Runs) > 0:
 		return &NeedsEngineError{Step: step.ID, Owner: r.Runs[0].Owner, What: fmt.Sprintf("run line %q", r.Runs[0].Line)}
-	case len(r.Packages) > 0:
-		return &NeedsEngineError{Step: step.ID, Owner: "extensions", What: "installation of " + strings.Join(r.Packages, ", ") + " beside the runtime"}
+	case r.Template != "":
+		return &NeedsEngineError{Step: step.ID, Owner: "templates/" + r.Kind, What: "what its template says"}
 	default:
 		return nil
 	}

@@ -350,12 +350,15 @@ func TestFileThatChangesWhilePacked(t *testing.T) {
 func TestLayerHoldsAnyFiles(t *testing.T) {
 	dir := t.TempDir()
 	run := 0
+	content := rapid.StringN(0, 50, -1).Filter(func(text string) bool { // what files would take for something else
+		return !strings.HasPrefix(text, "->") && !strings.HasPrefix(text, "x:")
+	})
 	rapid.Check(t, func(rt *rapid.T) {
 		run++
 		names := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-c]{1,2}(/[a-c]{3}){0,2}\.js`), 0, 8, rapid.ID).Draw(rt, "names")
 		all := files{}
 		for _, name := range names {
-			all[name] = rapid.SampledFrom([]string{"", "x:", ""}).Draw(rt, "mode") + rapid.StringN(0, 50, -1).Draw(rt, "content")
+			all[name] = rapid.SampledFrom([]string{"", "x:", ""}).Draw(rt, "mode") + content.Draw(rt, "content")
 		}
 		sources := all.write(t, filepath.Join(dir, fmt.Sprint(run)))
 		if err := os.MkdirAll(sources, 0o700); err != nil {

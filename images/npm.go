@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -22,78 +23,116 @@ import (
 )
 
 const (
-	npmModules = "node_modules"
+	npmModules  = "node_modules"
+	npmConfig   = ".npmrc"
+	npmLockfile = "package-lock.json"
 	// npmTree is where npm writes down what it installed.
 	npmTree = npmModules + "/.package-lock.json"
 	// maxNPMFile bounds lockfiles: the largest known are some 10 MiB.
 	maxNPMFile = 64 << 20
 )
 
-// install is one directory whose packages are installed, for one platform.
+// install is one directory whose packages are installed.
 type install struct {
 	templates.Install
 	step   graph.ID
 	source orchestrator.Source
 	npm    templates.NPM
 	epoch  time.Time
-	target npmTarget
 	// prefix is where the packages go in the image.
 	prefix string
-	// files are what npm gets to see, by name.
+	// beside says that they go where the base has packages of its own.
+	beside bool
+	// files are what npm gets to see, by slash path.
 	files map[string][]byte
+	lock  npmLock
+	// target is the platform, or zero where all get the same.
+	target npmTarget
 }
 
-// installs are the layers of packages, one for each install of the recipe.
-func (n *Native) installs(ctx context.Context, step orchestrator.Step, target npmTarget) ([]layer, error) {
-	layers := make([]layer, len(step.Recipe.Installs))
-	for i, one := range step.Recipe.Installs {
+// planInstalls reads what is to be installed, once for all platforms: where
+// there is no lockfile npm makes one first, so that they get the same.
+func (n *Native) planInstalls(ctx context.Context, step orchestrator.Step) ([]install, error) {
+	jobs, err := planned(step)
+	if err != nil {
+		return nil, err
+	}
+	for i := range jobs {
+		job := &jobs[i]
+		if err := job.read(); err != nil {
+			return nil, fmt.Errorf("install packages of %s: %w", job.source.Component, err)
+		}
+		if err := n.lockfile(ctx, job); err != nil {
+			return nil, err
+		}
+	}
+	return jobs, nil
+}
+
+// planned are the installs of a recipe: its members', and what extensions need.
+func planned(step orchestrator.Step) ([]install, error) {
+	recipe := &step.Recipe
+	jobs := make([]install, 0, len(recipe.Installs)+1)
+	for i, one := range recipe.Installs {
 		if i >= len(step.Sources) {
-			return nil, fmt.Errorf("%s installs in %d directories and is given %d", step.ID, len(layers), len(step.Sources))
+			return nil, fmt.Errorf("%s installs in %d directories and is given %d", step.ID, len(recipe.Installs), len(step.Sources))
 		}
-		job := install{
-			Install: one, step: step.ID, source: step.Sources[i], npm: step.Recipe.NPM, epoch: epoch(&step.Recipe), target: target,
-			prefix: path.Join(place(step.Recipe.Workdir, one.Label), npmModules),
+		jobs = append(jobs, install{
+			Install: one, step: step.ID, source: step.Sources[i], npm: recipe.NPM, epoch: epoch(recipe),
+			prefix: path.Join(place(recipe.Workdir, one.Label), npmModules),
+		})
+	}
+	if len(recipe.Packages) > 0 {
+		jobs = append(jobs, extensionPackages(step))
+	}
+	return jobs, nil
+}
+
+// installs are the layers of packages for one platform, in the order of jobs.
+func (n *Native) installs(ctx context.Context, jobs []install, target npmTarget) ([]layer, error) {
+	layers := make([]layer, len(jobs))
+	for i, job := range jobs {
+		job.target = target
+		if err := job.check(); err != nil {
+			return nil, err
 		}
+		if job.lock.portable() {
+			job.target = npmTarget{}
+		}
+		run := func(ctx context.Context) (cache.Layer, error) { return n.runNPM(ctx, job) }
 		var err error
-		if layers[i], err = n.install(ctx, job); err != nil {
+		if layers[i], err = n.keep(ctx, installKey(job), job.made(), run); err != nil {
 			return nil, err
 		}
 	}
 	return layers, nil
 }
 
-func (n *Native) install(ctx context.Context, job install) (layer, error) {
-	if err := job.read(); err != nil {
-		return layer{}, fmt.Errorf("install packages of %s: %w", job.source.Component, err)
-	}
-	lock, err := job.check()
-	if err != nil {
-		return layer{}, err
-	}
-	run := func(ctx context.Context) (cache.Layer, error) { return n.runNPM(ctx, job) }
+// made is what history says of the layer. Without a lockfile it records what
+// was resolved.
+func (job *install) made() string {
+	made := "npm ci in /" + path.Dir(job.prefix)
 	if job.LockName == "" {
-		// What is resolved today is not what is resolved tomorrow: not kept.
-		kept, err := run(ctx)
-		if err != nil {
-			return layer{}, err
-		}
-		return newLayer(kept, "npm install in /"+path.Dir(job.prefix), packed{blobs: n.Blobs, again: run})
+		made = "npm install in /" + path.Dir(job.prefix) + " (resolved " + job.resolved() + ")"
 	}
-	if lock.portable() {
-		job.target = npmTarget{}
-	}
-	return n.keep(ctx, installKey(job), "npm ci in /"+path.Dir(job.prefix), run)
+	return made
 }
+
+// resolved names the packages that npm has chosen.
+func (job *install) resolved() string { return cache.Digest(job.files[npmLockfile]).Tag() }
 
 // read takes the files of the component that npm gets, as they were hashed.
 func (job *install) read() error {
+	if job.beside {
+		return nil // it is made of the recipe
+	}
 	root, err := os.OpenRoot(job.source.Dir)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = root.Close() }()
 	job.files = map[string][]byte{}
-	for name, want := range map[string]string{"package.json": job.Package, job.LockName: job.Lock, ".npmrc": job.Config} {
+	for name, want := range map[string]string{"package.json": job.Package, job.LockName: job.Lock, npmConfig: job.Config} {
 		if name == "" {
 			continue
 		}
@@ -109,7 +148,7 @@ func (job *install) read() error {
 		}
 		job.files[name] = data
 	}
-	return nil
+	return job.readLocals(root)
 }
 
 func readFile(root *os.Root, name string) ([]byte, error) {
@@ -123,20 +162,14 @@ func readFile(root *os.Root, name string) ([]byte, error) {
 	return root.ReadFile(name)
 }
 
-// check refuses what npm would do wrong, or what it must not do.
-func (job *install) check() (npmLock, error) {
-	local, err := localDependency(job.files["package.json"])
-	var lock npmLock
-	if err == nil && job.LockName != "" {
-		lock, err = parseNPMLock(job.files[job.LockName])
+// check refuses what npm would do wrong, or what it must not do, on the job's
+// platform.
+func (job *install) check() error {
+	if lack := job.lock.lacks(job.target); lack != nil {
+		lack.Component, lack.LockName = job.source.Component, job.LockName
+		return lack
 	}
-	if err != nil {
-		return npmLock{}, fmt.Errorf("install packages of %s: %w", job.source.Component, err)
-	}
-	if local = cmp.Or(local, lock.local()); local != "" {
-		return npmLock{}, &LocalDependencyError{Component: job.source.Component, Dependency: local}
-	}
-	return lock, job.checkScripts(lock)
+	return job.checkScripts(job.lock)
 }
 
 func (job *install) checkScripts(lock npmLock) error {
@@ -149,25 +182,12 @@ func (job *install) checkScripts(lock npmLock) error {
 	return nil
 }
 
-// LocalDependencyError says that a package is taken from this machine.
-type LocalDependencyError struct {
-	Component string
-	// Dependency is its name and where it is.
-	Dependency string
-}
-
-func (e *LocalDependencyError) Error() string {
-	return fmt.Sprintf("install packages of %s: %s is on this machine only", e.Component, e.Dependency)
-}
-
-// Hint is how to mend it.
-func (e *LocalDependencyError) Hint() string {
-	return "publish the package to a registry, or move its sources into the component and import them by path"
-}
-
 // installKey is of everything that decides what npm installs from a lockfile.
+// npm's version is no part of it, nor of a step's key: a lockfile says where
+// each package goes, so the tree is the same; and to ask for the version costs
+// a process, which planning must not start.
 func installKey(job install) cache.Key {
-	h := cache.NewHasher("toa/npm-layer/v1")
+	h := cache.NewHasher("toa/npm-layer/v2")
 	h.Field("compression", compression)
 	h.Field("epoch", job.epoch.Format(time.RFC3339))
 	h.Field("prefix", job.prefix)
@@ -175,6 +195,7 @@ func installKey(job install) cache.Key {
 		h.Field("file", name)
 		h.Key("content", cache.Digest(job.files[name]))
 	}
+	h.Field("beside", strconv.FormatBool(job.beside))
 	h.Field("scripts", job.Scripts)
 	h.Field("registry", job.npm.Registry)
 	h.Field("os", job.target.os)
@@ -183,32 +204,75 @@ func installKey(job install) cache.Key {
 	return h.Sum()
 }
 
-// runNPM lets npm install in a directory of its own and packs the result.
-func (n *Native) runNPM(ctx context.Context, job install) (made cache.Layer, err error) {
+// privately gives npm the job's files in a directory of its own.
+func (n *Native) privately(job *install, do func(work, temporary string) error) (err error) {
 	dir, err := n.Blobs.Temp("npm")
 	if err != nil {
-		return cache.Layer{}, fmt.Errorf("install packages of %s: %w", job.source.Component, err)
+		return fmt.Errorf("install packages of %s: %w", job.source.Component, err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	work := filepath.Join(dir, "component")
 	if err := job.write(work); err != nil {
-		return cache.Layer{}, fmt.Errorf("install packages of %s: %w", job.source.Component, err)
+		return fmt.Errorf("install packages of %s: %w", job.source.Component, err)
 	}
-	if err := n.npm(ctx, job, work, dir); err != nil {
-		return cache.Layer{}, err
-	}
-	if err := job.verify(work); err != nil {
-		return cache.Layer{}, err
-	}
-	tree, err := installedTree(work)
-	if err != nil {
-		return cache.Layer{}, fmt.Errorf("install packages of %s: %w", job.source.Component, err)
-	}
+	return do(work, dir)
+}
+
+// lockfile parses the job's lockfile. Where there is none npm makes one: it is
+// as good as today's registry, which a notice says.
+func (n *Native) lockfile(ctx context.Context, job *install) error {
+	name := cmp.Or(job.LockName, npmLockfile)
 	if job.LockName == "" {
-		n.notice(fmt.Sprintf("%s has no lockfile: its packages are not reproducible (resolved now: %s)", job.source.Component, tree.Key.Tag()))
+		if err := n.resolve(ctx, job); err != nil {
+			return err
+		}
 	}
-	parts := []part{{prefix: job.prefix, dir: filepath.Join(work, npmModules), owner: job.source.Component, tree: tree}}
-	return pack(ctx, n.Blobs, parts, job.epoch)
+	lock, err := parseNPMLock(job.files[name])
+	if err != nil {
+		return fmt.Errorf("install packages of %s: %w", job.source.Component, err)
+	}
+	job.lock = lock
+	if job.LockName == "" && !job.beside {
+		n.notice(fmt.Sprintf("%s has no lockfile: its packages are not reproducible (resolved now: %s)", job.source.Component, job.resolved()))
+	}
+	return nil
+}
+
+// resolve lets npm choose versions and write them down.
+func (n *Native) resolve(ctx context.Context, job *install) error {
+	return n.privately(job, func(work, temporary string) error {
+		if err := n.npm(ctx, *job, work, temporary, "install", "--package-lock-only", "--package-lock"); err != nil {
+			return err
+		}
+		data, err := os.ReadFile(filepath.Join(work, npmLockfile))
+		if err != nil {
+			return fmt.Errorf("install packages of %s: npm wrote no lockfile: %w", job.source.Component, err)
+		}
+		job.files[npmLockfile] = data
+		return nil
+	})
+}
+
+// runNPM lets npm install and packs the result.
+func (n *Native) runNPM(ctx context.Context, job install) (made cache.Layer, err error) {
+	err = n.privately(&job, func(work, temporary string) error {
+		if err := n.npm(ctx, job, work, temporary, "ci", job.target.flags()...); err != nil {
+			return err
+		}
+		if err := job.verify(work); err != nil {
+			return err
+		}
+		tree, err := installedTree(work)
+		if err != nil {
+			return fmt.Errorf("install packages of %s: %w", job.source.Component, err)
+		}
+		if job.beside {
+			tree = opaque(tree, job.packages())
+		}
+		made, err = pack(ctx, n.Blobs, []part{{prefix: job.prefix, dir: filepath.Join(work, npmModules), owner: job.source.Component, tree: tree}}, job.epoch)
+		return err
+	})
+	return made, err
 }
 
 func (n *Native) notice(text string) {
@@ -222,15 +286,19 @@ func (job *install) write(work string) error {
 		return err
 	}
 	for name, data := range job.files {
-		if err := os.WriteFile(filepath.Join(work, name), data, 0o600); err != nil {
+		at := filepath.Join(work, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
+			return err
+		}
+		if err := os.WriteFile(at, data, 0o600); err != nil {
 			return err
 		}
 	}
 	return os.Mkdir(filepath.Join(work, npmModules), 0o700)
 }
 
-// verify looks at what npm has installed: without a lockfile, or with an old
-// one, nobody knew before.
+// verify looks at what npm has installed: an old lockfile does not tell of
+// install scripts.
 func (job *install) verify(work string) error {
 	data, err := os.ReadFile(filepath.Join(work, filepath.FromSlash(npmTree)))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -277,24 +345,22 @@ func installedTree(work string) (*cache.Tree, error) {
 }
 
 // npm runs the child and passes its lines on.
-func (n *Native) npm(ctx context.Context, job install, work, temporary string) error {
+func (n *Native) npm(ctx context.Context, job install, work, temporary, verb string, flags ...string) error {
 	var said npmErrors
-	c := command{
-		name: n.NPM,
-		args: n.npmArgs(job, work),
-		dir:  work,
-		env:  npmEnvironment(os.Environ(), temporary),
-		line: func(stream, text string) {
+	c := Command{
+		Name: cmp.Or(n.NPM, "npm"),
+		Args: n.npmArgs(job, work, verb, flags),
+		Dir:  work,
+		Env:  npmEnvironment(os.Environ(), temporary),
+		Fix:  "install Node.js 20 or later, which brings npm, and see that it is in PATH",
+		Line: func(stream, text string) {
 			said.add(text)
 			if n.Observe != nil {
 				n.Observe(orchestrator.LogEvent{ID: job.step, Stream: stream, Text: text})
 			}
 		},
 	}
-	if c.name == "" {
-		c.name = "npm"
-	}
-	err := c.run(ctx)
+	err := c.Run(ctx)
 	var missing *NoCommandError
 	switch {
 	case err == nil:
@@ -304,18 +370,17 @@ func (n *Native) npm(ctx context.Context, job install, work, temporary string) e
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	default:
-		return &NPMError{Component: job.source.Component, Command: "npm " + c.args[0], Said: said.lines, cause: err}
+		return &NPMError{Component: job.source.Component, Command: "npm " + c.Args[0], Said: said.lines, cause: err}
 	}
 }
 
-func (n *Native) npmArgs(job install, work string) []string {
-	args := []string{"ci"}
-	if job.LockName == "" {
-		args = []string{"install", "--no-package-lock", "--no-save"}
-	}
-	args = append(args, "--prefix="+work, "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund", "--no-progress", "--no-update-notifier", "--no-workspaces")
-	if job.target != (npmTarget{}) {
-		args = append(args, "--os="+job.target.os, "--cpu="+job.target.cpu, "--libc="+job.target.libc)
+func (n *Native) npmArgs(job install, work, verb string, flags []string) []string {
+	args := append([]string{verb}, flags...)
+	args = append(args, "--prefix="+work, "--omit=dev", "--ignore-scripts", "--install-links=false",
+		"--no-audit", "--no-fund", "--no-progress", "--no-update-notifier", "--no-workspaces",
+		"--omit-lockfile-registry-resolved=false") // a user's own setting would show in node_modules/.package-lock.json
+	if job.beside {
+		args = append(args, "--install-strategy=shallow", "--legacy-peer-deps")
 	}
 	if n.NPMCache != "" {
 		args = append(args, "--cache="+n.NPMCache)
@@ -375,10 +440,17 @@ func (e *NPMError) Unwrap() error { return e.cause }
 
 // Hint is how to mend it.
 func (e *NPMError) Hint() string {
-	if slices.Contains(e.Said, "code EUSAGE") {
+	says := func(code string) bool { return slices.Contains(e.Said, "code "+code) }
+	switch {
+	case says("EUSAGE"):
 		return "run npm install in the component, so that its lockfile fits its package.json"
+	case says("E401"), says("E403"), says("ENEEDAUTH"):
+		return "let npm log in: //HOST/:_authToken=${NPM_TOKEN} in the component's .npmrc, and NPM_TOKEN in the environment"
+	case says("E404"):
+		return "npm finds it in no registry: name the registry in the component's .npmrc or in runtime.registry; a package of this repository has to be published, or to lie in the component"
+	default:
+		return "run the same in the component to see more: " + e.Command + " --omit=dev --ignore-scripts"
 	}
-	return "run the same in the component to see more: " + e.Command + " --omit=dev --ignore-scripts"
 }
 
 // maxSaid is how many lines of npm's errors are kept: what follows is usage.

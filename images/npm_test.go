@@ -32,6 +32,8 @@ import (
 type npmRegistry struct {
 	url      string
 	packages map[string]npmPackage
+	// token is what requests have to carry; empty means nothing.
+	token string
 }
 
 // npmPackage is version 1.0.0 of a package: the fields of its package.json
@@ -87,6 +89,9 @@ func write(w io.Writer, text string) error {
 }
 
 func (r *npmRegistry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	if r.unauthorized(w, req) {
+		return
+	}
 	name, file, _ := strings.Cut(strings.Trim(req.URL.Path, "/"), "/-/")
 	found, ok := r.packages[name]
 	switch {
@@ -339,7 +344,7 @@ func TestNPMThatIsRefused(t *testing.T) {
 		name, packageJSON, lock, npm, want string
 	}{
 		{"npm is missing", `{}`, lock, "no-such-npm", "no-such-npm is not on this machine"},
-		{"local directory", `{"dependencies":{"near":"file:../near"}}`, lock, "npm", "near (file:../near) is on this machine only"},
+		{"local directory", `{"dependencies":{"near":"file:../near"}}`, lock, "npm", "near (../near) is on this machine only"},
 		{"local directory in the lock", `{}`, `{"packages":{"node_modules/near":{"resolved":"../near","link":true}}}`, "npm", "near (../near) is on this machine only"},
 		{"lockfile is none", `{}`, `{`, "npm", "read lockfile"},
 		{"package.json is none", `[]`, lock, "npm", "read package.json"},

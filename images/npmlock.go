@@ -3,7 +3,6 @@ package images
 import (
 	"encoding/json"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -24,6 +23,8 @@ type npmPackage struct {
 	OS       textList `json:"os"`
 	CPU      textList `json:"cpu"`
 	Libc     textList `json:"libc"`
+	// Optional are the packages that it can do without.
+	Optional map[string]string `json:"optionalDependencies"`
 }
 
 // textList is a list of texts, or one text for a list of one.
@@ -85,6 +86,14 @@ func npmTargetOf(p v1.Platform, reference string, base v1.ConfigFile) npmTarget 
 	return t
 }
 
+// flags are what makes npm install for the target; zero takes any platform's.
+func (t npmTarget) flags() []string {
+	if t == (npmTarget{}) {
+		return nil
+	}
+	return []string{"--os=" + t.os, "--cpu=" + t.cpu, "--libc=" + t.libc}
+}
+
 // installed tells whether a package is installed for the target.
 func (p npmPackage) installed(t npmTarget) bool {
 	return !p.Dev && p.OS.allows(t.os) && p.CPU.allows(t.cpu) && p.Libc.allows(t.libc)
@@ -112,22 +121,6 @@ func (l npmLock) portable() bool {
 	return l.Packages != nil
 }
 
-// local is a package that is a directory, or an archive on this machine;
-// empty where there is none.
-func (l npmLock) local() string {
-	var found []string
-	for at, p := range l.Packages {
-		where, file := strings.CutPrefix(p.Resolved, "file:")
-		if !p.Dev && (p.Link || file) {
-			found = append(found, npmName(at)+" ("+path.Clean(where)+")")
-		}
-	}
-	if len(found) == 0 {
-		return ""
-	}
-	return slices.Min(found)
-}
-
 // npmName is the package's name in a path of node_modules.
 func npmName(at string) string {
 	if i := strings.LastIndex(at, "node_modules/"); i >= 0 {
@@ -137,37 +130,4 @@ func npmName(at string) string {
 		return "the component itself"
 	}
 	return at
-}
-
-// localDependency is a dependency that package.json takes from this machine,
-// or empty.
-func localDependency(packageJSON []byte) (string, error) {
-	var content struct {
-		Dependencies         map[string]string `json:"dependencies"`
-		OptionalDependencies map[string]string `json:"optionalDependencies"`
-	}
-	if err := json.Unmarshal(packageJSON, &content); err != nil {
-		return "", fmt.Errorf("read package.json: %w", err)
-	}
-	var found []string
-	for _, all := range []map[string]string{content.Dependencies, content.OptionalDependencies} {
-		for name, spec := range all {
-			if isLocal(spec) {
-				found = append(found, name+" ("+spec+")")
-			}
-		}
-	}
-	if len(found) == 0 {
-		return "", nil
-	}
-	return slices.Min(found), nil
-}
-
-func isLocal(spec string) bool {
-	for _, prefix := range []string{"file:", "link:", "./", "../", "/", "~/"} {
-		if strings.HasPrefix(spec, prefix) {
-			return true
-		}
-	}
-	return false
 }

@@ -74,16 +74,21 @@ func FuzzManifest(f *testing.F) {
 func FuzzNPMLock(f *testing.F) {
 	f.Add(`{"packages":{"":{},"node_modules/a":{"os":"linux","cpu":["!x64"],"hasInstallScript":true,"link":true,"resolved":"file:../a"}}}`)
 	f.Add(`{"packages":null}`)
+	f.Add(`{"packages":{"lib/a/node_modules/b":{},"node_modules/r":{"optionalDependencies":{"r-linux-x64":"1"}}}}`)
 	f.Fuzz(func(t *testing.T, raw string) {
 		lock, err := parseNPMLock([]byte(raw))
 		if err != nil {
 			return
 		}
-		names := lock.scripts(npmTarget{os: "linux", cpu: "x64", libc: "musl"})
+		target := npmTarget{os: "linux", cpu: "x64", libc: "musl"}
+		names := lock.scripts(target)
 		if !slices.IsSorted(names) || len(names) > len(lock.Packages) {
 			t.Errorf("scripts of %q: %q", raw, names)
 		}
-		_, _ = lock.local(), lock.portable()
+		if lack := lock.lacks(target); lack != nil && (len(lack.Missing) == 0 || lack.Package == "") {
+			t.Errorf("lacks of %q: %+v", raw, lack)
+		}
+		_, _ = lock.locals(), lock.portable()
 	})
 }
 
@@ -121,6 +126,44 @@ func TestNPMTarget(t *testing.T) {
 	} {
 		if got := npmTargetOf(row.platform, row.reference, row.base); got != row.want {
 			t.Errorf("npmTargetOf(%v, %s): got %v, want %v", row.platform, row.reference, got, row.want)
+		}
+	}
+}
+
+// C79: a lockfile made on another system is told from one that lacks nothing.
+func TestLockThatLacksAPlatform(t *testing.T) {
+	part := func(os, cpu, libc string) npmPackage {
+		p := npmPackage{OS: textList{os}, CPU: textList{cpu}}
+		if libc != "" {
+			p.Libc = textList{libc}
+		}
+		return p
+	}
+	rollup := npmPackage{Optional: map[string]string{
+		"@rollup/rollup-darwin-arm64": "4", "@rollup/rollup-linux-x64-gnu": "4", "@rollup/rollup-linux-x64-musl": "4", "@rollup/rollup-linux-arm64-gnu": "4", "fsevents": "2",
+	}}
+	x64musl, x64gnu := npmTarget{"linux", "x64", "musl"}, npmTarget{"linux", "x64", "glibc"}
+	for _, row := range []struct {
+		name     string
+		packages map[string]npmPackage
+		target   npmTarget
+		want     string
+	}{
+		{"made on a Mac", map[string]npmPackage{"node_modules/rollup": rollup, "node_modules/@rollup/rollup-darwin-arm64": part("darwin", "arm64", "")}, x64musl, "[@rollup/rollup-linux-x64-musl]"},
+		{"the other C library", map[string]npmPackage{"node_modules/rollup": rollup, "node_modules/@rollup/rollup-linux-x64-gnu": part("linux", "x64", "glibc")}, x64musl, "[@rollup/rollup-linux-x64-musl]"},
+		{"made for this", map[string]npmPackage{"node_modules/rollup": rollup, "node_modules/@rollup/rollup-linux-x64-gnu": part("linux", "x64", "glibc")}, x64gnu, ""},
+		{"nested", map[string]npmPackage{"node_modules/vite/node_modules/rollup": rollup, "node_modules/vite/node_modules/@rollup/rollup-linux-x64-gnu": part("linux", "x64", "glibc")}, x64gnu, ""},
+		{"one word for two", map[string]npmPackage{"node_modules/sharp": {Optional: map[string]string{"@img/sharp-linuxmusl-x64": "1", "@img/sharp-linux-x64": "1"}}}, x64musl, "[@img/sharp-linux-x64 @img/sharp-linuxmusl-x64]"},
+		{"only for Macs", map[string]npmPackage{"node_modules/chokidar": {Optional: map[string]string{"fsevents": "2"}}}, x64gnu, ""},
+		{"for development", map[string]npmPackage{"node_modules/rollup": {Dev: true, Optional: rollup.Optional}}, x64gnu, ""},
+	} {
+		lack := npmLock{Packages: row.packages}.lacks(row.target)
+		got := ""
+		if lack != nil {
+			got = fmt.Sprint(lack.Missing)
+		}
+		if got != row.want {
+			t.Errorf("%s: got %q, want %q", row.name, got, row.want)
 		}
 	}
 }

@@ -1,0 +1,256 @@
+package images_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"toa.io/toa/cache"
+	"toa.io/toa/images"
+	"toa.io/toa/orchestrator"
+	"toa.io/toa/templates"
+)
+
+// extended is the step of an image that only extensions need packages in.
+func extended(registry string, packages ...string) orchestrator.Step {
+	return orchestrator.Step{
+		ID: "dependencies/edge",
+		Recipe: templates.Recipe{
+			Kind: "dependencies", Base: templates.Scratch, Platforms: []string{"linux/amd64", "linux/arm64"},
+			Workdir: "/composition", NPM: templates.NPM{Registry: registry}, Packages: packages,
+		},
+		Reference: orchestrator.Reference{Repository: "shop/composition-edge", Tag: "deps-1"},
+	}
+}
+
+// layersOf are the digests of one platform's layers.
+func layersOf(t *testing.T, b *bench, image *images.Image, platform int) []v1.Hash {
+	t.Helper()
+	var index v1.IndexManifest
+	decode(t, b, image.Digest(), &index)
+	var all []v1.Hash
+	for _, layer := range manifestOf(t, b, index.Manifests[platform].Digest.String()).Layers {
+		all = append(all, layer.Digest)
+	}
+	return all
+}
+
+// Each package brings what it needs below itself and replaces one of its name,
+// so that nothing else of the runtime's own packages changes.
+func TestPackagesOfExtensions(t *testing.T) {
+	realNPM(t)
+	reg := newNPMRegistry(t, map[string]map[string]any{
+		"@aws/client": {"dependencies": map[string]string{"left": "1.0.0"}},
+		"left":        {},
+		"tool":        {"bin": map[string]string{"tool": "index.js"}, "dependencies": map[string]string{"left": "1.0.0"}},
+	})
+	b, dir, seen := npmBench(t)
+	image := b.build(t, extended(reg.url, "@aws/client@1.0.0", "tool@1.0.0"))
+	same(t, "files", names(installed(t, b, image, 0)), []string{
+		"toa/node_modules/.bin/tool",
+		"toa/node_modules/@aws/client/.wh..wh..opq", "toa/node_modules/@aws/client/index.js",
+		"toa/node_modules/@aws/client/node_modules/left/index.js", "toa/node_modules/@aws/client/node_modules/left/package.json",
+		"toa/node_modules/@aws/client/package.json",
+		"toa/node_modules/tool/.wh..wh..opq", "toa/node_modules/tool/index.js",
+		"toa/node_modules/tool/node_modules/left/index.js", "toa/node_modules/tool/node_modules/left/package.json",
+		"toa/node_modules/tool/package.json",
+	})
+	same(t, "layers of the platforms", layersOf(t, b, image, 0), layersOf(t, b, image, 1))
+	if strings.Contains(seen.text(), "reproducible") {
+		t.Errorf("versions that extensions state are complained of: %s", seen.text())
+	}
+	tmpIsEmpty(t, dir)
+}
+
+func TestPackagesOfExtensionsWithScripts(t *testing.T) {
+	realNPM(t)
+	reg := newNPMRegistry(t, map[string]map[string]any{"compiled": {"scripts": map[string]string{"install": "exit 1"}}})
+	b, dir, _ := npmBench(t)
+	_, err := b.native.Build(t.Context(), extended(reg.url, "compiled@1.0.0"), nil)
+	var needs *images.NeedsEngineError
+	if !errors.As(err, &needs) || needs.Owner != "extensions" || !strings.Contains(needs.What, "compiled") {
+		t.Errorf("Build: got %v, want a NeedsEngineError", err)
+	}
+	tmpIsEmpty(t, dir)
+}
+
+// Platforms share what is the same for all, and only that.
+func TestPlatformsShareLayers(t *testing.T) {
+	realNPM(t)
+	for _, row := range []struct {
+		name   string
+		more   map[string]map[string]any
+		locked bool
+		shared bool
+	}{
+		{"pure, without a lockfile", nil, false, true},
+		{"platform's own", map[string]map[string]any{"only-arm": {"os": []string{"linux"}, "cpu": []string{"arm64"}}}, true, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			packages := map[string]map[string]any{"left": {}}
+			maps.Copy(packages, row.more)
+			reg := newNPMRegistry(t, packages)
+			packageJSON, lock := reg.lock(t)
+			if !row.locked {
+				lock = ""
+			}
+			b, _, _ := npmBench(t)
+			image := b.build(t, dependencies(t, packageJSON, lock, reg.url))
+			shared := fmt.Sprint(layersOf(t, b, image, 0)) == fmt.Sprint(layersOf(t, b, image, 1))
+			if shared != row.shared {
+				t.Errorf("layers are shared: got %t, want %t", shared, row.shared)
+			}
+		})
+	}
+}
+
+// C80: what was resolved without a lockfile is written in the image's history.
+func TestResolvedTreeIsRecorded(t *testing.T) {
+	realNPM(t)
+	reg := newNPMRegistry(t, map[string]map[string]any{"left": {}})
+	packageJSON, _ := reg.lock(t)
+	b, _, seen := npmBench(t)
+	image := b.build(t, dependencies(t, packageJSON, "", reg.url))
+	var index v1.IndexManifest
+	decode(t, b, image.Digest(), &index)
+	history := configOf(t, b, index.Manifests[0].Digest.String()).History[0].CreatedBy
+	_, digest, ok := strings.Cut(history, "npm install in /composition/store-orders (resolved ")
+	if digest = strings.TrimSuffix(digest, ")"); !ok || !strings.Contains(seen.text(), "resolved now: "+digest) {
+		t.Errorf("history %q and notice %q do not tell the same", history, seen.text())
+	}
+}
+
+// C79: nothing is built of a lockfile that lacks this platform's part.
+func TestLockMadeOnAnotherSystem(t *testing.T) {
+	lock := `{"lockfileVersion":3,"packages":{"":{"dependencies":{"rollup":"4"}},
+		"node_modules/rollup":{"optionalDependencies":{"@rollup/rollup-darwin-arm64":"4","@rollup/rollup-linux-x64-gnu":"4"}},
+		"node_modules/@rollup/rollup-darwin-arm64":{"os":["darwin"],"cpu":["arm64"],"optional":true}}}`
+	b, dir, seen := npmBench(t)
+	fakeNPM(t, b, "echo npm runs")
+	_, err := b.native.Build(t.Context(), dependencies(t, `{"dependencies":{"rollup":"4"}}`, lock, ""), nil)
+	var lacks *images.LockPlatformError
+	if !errors.As(err, &lacks) || !strings.Contains(lacks.Error(), "store.orders: package-lock.json lacks @rollup/rollup-linux-x64-gnu") ||
+		!strings.Contains(lacks.Hint(), "rm -rf node_modules package-lock.json") {
+		t.Errorf("Build: got %v, want a LockPlatformError", err)
+	}
+	if seen.text() != "" {
+		t.Errorf("npm was started: %s", seen.text())
+	}
+	tmpIsEmpty(t, dir)
+}
+
+// Packages inside of the component work where a lockfile tells about them.
+func TestLocalPackagesInTheComponent(t *testing.T) {
+	realNPM(t)
+	archive := npmArchive(t, map[string]any{"name": "packed", "version": "1.0.0"})
+	packageJSON := `{"name":"orders","version":"1.0.0","dependencies":{"near":"file:lib/near","packed":"file:vendor/packed.tgz"}}`
+	lock := `{"name":"orders","version":"1.0.0","lockfileVersion":3,"requires":true,"packages":{
+		"":{"name":"orders","version":"1.0.0","dependencies":{"near":"file:lib/near","packed":"file:vendor/packed.tgz"}},
+		"lib/near":{"name":"near","version":"1.0.0"},
+		"node_modules/near":{"resolved":"lib/near","link":true},
+		"node_modules/packed":{"version":"1.0.0","resolved":"file:vendor/packed.tgz"}}}`
+	inside := files{"lib/near/package.json": `{"name":"near","version":"1.0.0"}`, "lib/near/index.js": "", "vendor/packed.tgz": string(archive)}
+	b, dir, _ := npmBench(t)
+	s := dependencies(t, packageJSON, lock, "http://127.0.0.1:1")
+	inside.write(t, s.Sources[0].Dir)
+	got := installed(t, b, b.build(t, s), 0)
+	same(t, "files", names(got), []string{"near", "packed/index.js", "packed/package.json"})
+	same(t, "link", got["near"], "->../lib/near")
+	tmpIsEmpty(t, dir)
+
+	content, err := images.ContextOf(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var paths []string
+	for _, file := range content.Parts[0].Tree.Files() {
+		paths = append(paths, file.Path)
+	}
+	same(t, "context of an engine", paths, []string{"lib/near/package.json", "package-lock.json", "package.json", "vendor/packed.tgz"})
+}
+
+func TestLocalPackagesThatNoImageHas(t *testing.T) {
+	lock := `{"lockfileVersion":3,"packages":{}}`
+	for _, row := range []struct{ name, packageJSON, lock, hint string }{
+		{"outside", `{"dependencies":{"near":"file:../near"}}`, lock, "file:./DIR"},
+		{"by another word", `{"dependencies":{"near":"link:../near"}}`, lock, "file:./DIR"},
+		{"absolute", `{"dependencies":{"near":"/near"}}`, lock, "file:./DIR"},
+		{"the component", `{"dependencies":{"near":"file:."}}`, lock, "file:./DIR"},
+		{"workspace protocol", `{"dependencies":{"near":"workspace:*"}}`, lock, "npm does not know the workspace protocol"},
+		{"inside, no lockfile", `{"dependencies":{"near":"file:./near"}}`, "", "commit its lockfile"},
+		{"packages below a linked one", `{}`, `{"packages":{"lib/near/node_modules/left":{}}}`, "file:./DIR"},
+		{"optional", `{"optionalDependencies":{"near":"~/near"}}`, lock, "file:./DIR"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			b, dir, _ := npmBench(t)
+			b.native.NPM = "no-such-npm"
+			_, err := b.native.Build(t.Context(), dependencies(t, row.packageJSON, row.lock, ""), nil)
+			var local *images.LocalDependencyError
+			if !errors.As(err, &local) || !strings.Contains(local.Hint(), row.hint) || !strings.Contains(err.Error(), "store.orders") {
+				t.Errorf("Build: got %v, want a LocalDependencyError with %q", err, row.hint)
+			}
+			tmpIsEmpty(t, dir)
+		})
+	}
+}
+
+// C81: a token in .npmrc gets packages and is found nowhere afterwards.
+func TestPrivateRegistry(t *testing.T) {
+	realNPM(t)
+	const canary = "canary-npm-token"
+	reg := newNPMRegistry(t, map[string]map[string]any{"left": {}})
+	reg.token = canary
+	packageJSON, lock := reg.lock(t)
+	lock = strings.ReplaceAll(lock, "https://registry.npmjs.org", reg.url)
+	b, dir, seen := npmBench(t)
+	s := dependencies(t, packageJSON, lock, reg.url)
+	config := strings.TrimPrefix(reg.url, "http:") + "/:_authToken=" + canary + "\n"
+	files{".npmrc": config}.write(t, s.Sources[0].Dir)
+	s.Recipe.Installs[0].Config = cache.Digest([]byte(config)).String()
+	image := b.build(t, s)
+	same(t, "files", names(installed(t, b, image, 0)), []string{"left/index.js", "left/package.json"})
+
+	for name, content := range installed(t, b, image, 0) {
+		if strings.Contains(content, canary) {
+			t.Errorf("the token is in %s", name)
+		}
+	}
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		if data, err := os.ReadFile(path); err != nil || strings.Contains(string(data), canary) {
+			t.Errorf("the token is in %s, %v", path, err)
+		}
+		return nil
+	})
+	if err != nil || strings.Contains(seen.text(), canary) {
+		t.Errorf("the token is in the output, or: %v", err)
+	}
+
+	files{".npmrc": "registry=" + reg.url}.write(t, s.Sources[0].Dir)
+	s.Recipe.Installs[0].Config = cache.Digest([]byte("registry=" + reg.url)).String()
+	fresh := newBench(t, t.TempDir())
+	fresh.native.NPMCache = t.TempDir()
+	_, err = fresh.native.Build(t.Context(), s, nil)
+	var failed *images.NPMError
+	if !errors.As(err, &failed) || !strings.Contains(err.Error(), "E401") || !strings.Contains(failed.Hint(), "_authToken") {
+		t.Errorf("Build without the token: got %v, want npm's E401", err)
+	}
+}
+
+// unauthorized answers a request that does not carry the registry's token.
+func (r *npmRegistry) unauthorized(w http.ResponseWriter, req *http.Request) bool {
+	if r.token == "" || req.Header.Get("Authorization") == "Bearer "+r.token {
+		return false
+	}
+	w.WriteHeader(http.StatusUnauthorized)
+	return true
+}
