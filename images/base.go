@@ -1,6 +1,7 @@
 package images
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,7 +81,7 @@ func (e *NoBaseError) Error() string { return "base image " + e.Reference + " do
 // Hint is how to mend it.
 func (e *NoBaseError) Hint() string {
 	if strings.HasPrefix(e.Reference, layoutScheme) {
-		return "the directory must be an OCI image layout, with index.json; relative ones start at the workspace root"
+		return "the directory must be an OCI image layout, with index.json, and have the tag; relative ones start at the workspace root"
 	}
 	return "check its name and tag; a registry also says so of images that one may not see"
 }
@@ -88,12 +89,8 @@ func (e *NoBaseError) Hint() string {
 // locate says where the image of a reference is, and what it is called there:
 // a tag, a digest, or empty for all that a layout has.
 func locate(client *Client, root, reference string) (library, string, error) {
-	if dir, ok := strings.CutPrefix(reference, layoutScheme); ok {
-		dir, digest, _ := strings.Cut(dir, "@")
-		if !filepath.IsAbs(dir) {
-			dir = filepath.Join(root, filepath.FromSlash(dir))
-		}
-		return layoutDir(dir), digest, nil
+	if dir, target, ok := LayoutReference(root, reference); ok {
+		return layoutDir(dir), target, nil
 	}
 	parsed, err := name.ParseReference(reference)
 	if err != nil {
@@ -101,4 +98,23 @@ func locate(client *Client, root, reference string) (library, string, error) {
 	}
 	repo := &repository{host: client.hostOf(parsed.Context().Registry), name: parsed.Context()}
 	return repo, parsed.Identifier(), nil
+}
+
+// LayoutReference reads "oci-layout://DIR", with ":tag", "@sha256:…" or both
+// behind it: the directory, which root completes where it is relative, and the
+// digest or else the tag, or empty. It is false for any other reference.
+func LayoutReference(root, reference string) (dir, target string, ok bool) {
+	dir, ok = strings.CutPrefix(reference, layoutScheme)
+	if !ok {
+		return "", "", false
+	}
+	dir, target, _ = strings.Cut(dir, "@")
+	if colon := strings.LastIndexByte(dir, ':'); colon > strings.LastIndexByte(dir, '/') {
+		target = cmp.Or(target, dir[colon+1:])
+		dir = dir[:colon]
+	}
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(root, filepath.FromSlash(dir))
+	}
+	return dir, target, true
 }

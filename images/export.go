@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -15,7 +16,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/types"
 	"toa.io/toa/orchestrator"
 )
 
@@ -65,9 +68,12 @@ func references(ctx context.Context, dir layoutDir, repository string) []orchest
 	return found
 }
 
-// Export writes one image as the tar of an OCI image layout, which docker load
-// and most tools read. It returns cache.ErrNotFound for what is not published
-// here. Equal images give equal bytes.
+// Export writes one image as the tar of an OCI image layout, which also is an
+// archive of Docker's: docker load, podman load and ctr images import read it,
+// and know the image by its full name. What Docker keeps of several platforms
+// is its own business; a docker without the containerd image store takes this
+// machine's, or else the first. It returns cache.ErrNotFound for what is not
+// published here. Equal images give equal bytes.
 func (l *Layout) Export(ctx context.Context, ref orchestrator.Reference, w io.Writer) error {
 	dir, err := l.dir(ref.Repository)
 	if err != nil {
@@ -81,35 +87,114 @@ func (l *Layout) Export(ctx context.Context, ref orchestrator.Reference, w io.Wr
 	if err != nil {
 		return err
 	}
-	out := tar.NewWriter(w)
-	if err := exportFrame(out, ref, d); err != nil {
+	if err := export(ctx, w, dir, ref, all); err != nil {
 		return fmt.Errorf("export %s: %w", ref, err)
 	}
+	return nil
+}
+
+// export writes the archive of an image whose blobs are all, itself first.
+func export(ctx context.Context, w io.Writer, dir layoutDir, ref orchestrator.Reference, all []v1.Descriptor) error {
+	frame, err := exportFrame(ctx, dir, ref, all)
+	if err != nil {
+		return err
+	}
+	out := tar.NewWriter(w)
+	for _, name := range slices.Sorted(maps.Keys(frame)) {
+		if err := exportHeader(out, name, int64(len(frame[name]))); err != nil {
+			return err
+		}
+		if _, err := out.Write(frame[name]); err != nil {
+			return err
+		}
+	}
 	if err := exportBlobs(ctx, out, dir, all); err != nil {
-		return fmt.Errorf("export %s: %w", ref, err)
+		return err
 	}
 	return out.Close()
 }
 
-// exportFrame writes what makes the archive a layout of one image.
-func exportFrame(out *tar.Writer, ref orchestrator.Reference, d v1.Descriptor) error {
-	index, err := json.Marshal(v1.IndexManifest{SchemaVersion: 2, Manifests: []v1.Descriptor{annotated(d, ref)}})
-	if err != nil {
-		return err
-	}
-	for _, one := range []struct {
-		name string
-		data []byte
-	}{{layoutFile, []byte(layoutVersion)}, {indexFile, index}} {
-		if err := exportHeader(out, one.name, int64(len(one.data))); err != nil {
-			return err
-		}
-		if _, err := out.Write(one.data); err != nil {
-			return err
-		}
-	}
-	return nil
+// dockerManifest is Docker's file that says where an archive's image is.
+const dockerManifest = "manifest.json"
+
+// dockerImage is one entry of it.
+type dockerImage struct {
+	Config   string
+	RepoTags []string
+	Layers   []string
 }
+
+// exportFrame is what makes the archive one of one image: files by name.
+func exportFrame(ctx context.Context, dir layoutDir, ref orchestrator.Reference, all []v1.Descriptor) (map[string][]byte, error) {
+	full, err := fullName(ref)
+	if err != nil {
+		return nil, err
+	}
+	top := annotated(all[0], ref)
+	top.Annotations[imageAnnotation] = full
+	index, err := json.Marshal(v1.IndexManifest{SchemaVersion: 2, MediaType: types.OCIImageIndex, Manifests: []v1.Descriptor{top}})
+	if err != nil {
+		return nil, err
+	}
+	one, err := dockerEntry(ctx, dir, all[0])
+	if err != nil {
+		return nil, err
+	}
+	one.RepoTags = []string{full}
+	listed, err := json.Marshal([]dockerImage{one})
+	if err != nil {
+		return nil, err
+	}
+	return map[string][]byte{layoutFile: []byte(layoutVersion), indexFile: index, dockerManifest: listed}, nil
+}
+
+// fullName is a reference with its host: engines keep images by that. Without
+// one it is Docker Hub's.
+func fullName(ref orchestrator.Reference) (string, error) {
+	parsed, err := name.NewTag(ref.Repository + ":" + ref.Tag)
+	if err != nil {
+		return "", err
+	}
+	return strings.Replace(parsed.Name(), name.DefaultRegistry+"/", "docker.io/", 1), nil
+}
+
+// dockerEntry describes the image of one platform: this machine's or the first.
+func dockerEntry(ctx context.Context, dir layoutDir, d v1.Descriptor) (dockerImage, error) {
+	m, err := dir.parsed(ctx, d)
+	if err != nil {
+		return dockerImage{}, err
+	}
+	if len(m.Manifests) > 0 {
+		host, err := parsePlatform(orchestrator.HostPlatform())
+		if err != nil {
+			return dockerImage{}, err
+		}
+		at := slices.IndexFunc(m.Manifests, func(d v1.Descriptor) bool { return d.Platform != nil && samePlatform(*d.Platform, host) })
+		return dockerEntry(ctx, dir, m.Manifests[max(0, at)])
+	}
+	one := dockerImage{Config: blobPath(m.Config.Digest)}
+	for _, layer := range m.Layers {
+		one.Layers = append(one.Layers, blobPath(layer.Digest))
+	}
+	return one, nil
+}
+
+// parsed reads a manifest or index.
+func (l layoutDir) parsed(ctx context.Context, d v1.Descriptor) (manifest, error) {
+	body, err := l.open(ctx, d)
+	if err != nil {
+		return manifest{}, err
+	}
+	defer func() { _ = body.Close() }()
+	raw, err := readSmall(body)
+	if err != nil {
+		return manifest{}, err
+	}
+	return parseManifest(raw)
+}
+
+// blobPath is where a layout has a blob.
+func blobPath(digest v1.Hash) string { return path.Join("blobs", digest.Algorithm, digest.Hex) }
 
 func exportBlobs(ctx context.Context, out *tar.Writer, dir layoutDir, all []v1.Descriptor) error {
 	slices.SortFunc(all, func(a, b v1.Descriptor) int { return strings.Compare(a.Digest.Hex, b.Digest.Hex) })
@@ -118,7 +203,7 @@ func exportBlobs(ctx context.Context, out *tar.Writer, dir layoutDir, all []v1.D
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		if err := exportHeader(out, path.Join("blobs", d.Digest.Algorithm, d.Digest.Hex), d.Size); err != nil {
+		if err := exportHeader(out, blobPath(d.Digest), d.Size); err != nil {
 			return err
 		}
 		body, err := dir.open(ctx, d)

@@ -28,10 +28,18 @@ const (
 // layoutDir is a directory that is an OCI image layout.
 type layoutDir string
 
-// manifest implements library. An empty target is the layout's own index.
+// manifest implements library; target may be a tag too. An empty one is the
+// layout's own index.
 func (l layoutDir) manifest(_ context.Context, target string) (io.ReadCloser, error) {
 	if target == "" {
-		return l.file(filepath.Join(string(l), "index.json"))
+		return l.file(filepath.Join(string(l), indexFile))
+	}
+	if !strings.Contains(target, ":") {
+		d, err := l.tagged(target)
+		if err != nil {
+			return nil, err
+		}
+		target = d.Digest.String()
 	}
 	hash, err := v1.NewHash(target)
 	if err != nil {
