@@ -26,6 +26,7 @@ type board struct {
 	images  map[graph.ID]*image
 	order   []*image // as planned, then as they appeared
 	notices []string
+	rollout rollout
 	release orchestrator.Release
 	summary *orchestrator.Summary // nil until the run has ended
 }
@@ -57,6 +58,8 @@ func (b *board) apply(event orchestrator.Event) *image {
 		return b.logged(e)
 	case orchestrator.NoticeEvent:
 		b.notices = append(b.notices, e.Text)
+	case orchestrator.RolloutEvent:
+		b.rollout = rollout{e.Workloads}
 	case orchestrator.ReleaseEvent:
 		b.release = e.Release
 	case orchestrator.SummaryEvent:
@@ -153,7 +156,7 @@ func (b *board) running() []*image {
 
 // isNews tells whether there was anything but cached images.
 func (b *board) isNews() bool {
-	return len(b.notices) > 0 || b.tally()[orchestrator.StatusCached] < len(b.order)
+	return len(b.notices) > 0 || len(b.rollout.workloads) > 0 || b.tally()[orchestrator.StatusCached] < len(b.order)
 }
 
 // with lists the images of a status in order.

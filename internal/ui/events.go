@@ -37,6 +37,8 @@ func (s *events) Observe(event orchestrator.Event) {
 		s.send(imageLineOf(e))
 	case orchestrator.LogEvent:
 		s.send(logLine{stamp: now("log"), Image: e.ID, Stream: e.Stream, Text: e.Text})
+	case orchestrator.RolloutEvent:
+		s.send(rolloutLine{stamp: now("rollout"), Workloads: e.Workloads})
 	case orchestrator.ReleaseEvent:
 		s.send(releaseLine{stamp: now("release"), releaseJSON: releaseOf(e.Release)})
 	case orchestrator.NoticeEvent:
@@ -99,6 +101,10 @@ type (
 		Stream string   `json:"stream"`
 		Text   string   `json:"text"`
 	}
+	rolloutLine struct {
+		stamp
+		Workloads []orchestrator.Workload `json:"workloads"`
+	}
 	releaseLine struct {
 		stamp
 		releaseJSON
@@ -130,7 +136,9 @@ type (
 		Status    string `json:"status"`
 		Revision  int    `json:"revision,omitempty"`
 		Namespace string `json:"namespace,omitempty"`
+		Server    string `json:"server,omitempty"`
 		Chart     string `json:"chart,omitempty"`
+		Reference string `json:"reference,omitempty"`
 		Command   string `json:"command,omitempty"`
 	}
 )
@@ -175,7 +183,10 @@ func releaseOf(r orchestrator.Release) releaseJSON {
 	if r.Status == "" {
 		r.Status = orchestrator.ReleaseNone
 	}
-	return releaseJSON{Status: r.Status, Revision: r.Revision, Namespace: r.Namespace, Chart: r.Chart, Command: r.Command}
+	return releaseJSON{
+		Status: r.Status, Revision: r.Revision, Namespace: r.Namespace, Server: r.Server,
+		Chart: r.Chart, Reference: r.Reference, Command: r.Command,
+	}
 }
 
 func referenceText(r orchestrator.Reference) string {

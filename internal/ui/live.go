@@ -59,7 +59,7 @@ func (l *live) animate() {
 func (l *live) draw() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.board.summary != nil || len(l.board.order)+len(l.scroll) == 0 {
+	if l.board.summary != nil || len(l.board.order)+len(l.scroll)+len(l.board.rollout.workloads) == 0 {
 		return
 	}
 	l.screen.draw(l.scroll, l.rows)
@@ -110,24 +110,49 @@ func (l *live) Close() error {
 	return nil
 }
 
-// rows is the region: a header and the images at work, as many as fit.
+// rows is the region: a header, and the images at work or the workloads that are
+// waited for, as many as fit.
 func (l *live) rows(width, height int) []line {
-	if l.board.total == 0 {
-		return nil
+	var rows, work []line
+	if l.board.total > 0 {
+		rows = append(rows, l.header(width))
+		for _, im := range l.board.running() {
+			work = append(work, l.working(im))
+		}
 	}
-	rows := []line{l.header(width)}
-	running := l.board.running()
-	room := max(height-1, 0)
-	if len(running) > room {
+	if len(l.board.rollout.workloads) > 0 {
+		rows = append(rows, l.rollout())
+		for _, w := range l.board.rollout.waiting() {
+			work = append(work, l.waiting(w))
+		}
+	}
+	room := max(height-len(rows), 0)
+	if len(work) > room {
 		room = max(room-1, 0)
 	}
-	for _, im := range running[:min(len(running), room)] {
-		rows = append(rows, l.working(im))
-	}
-	if more := len(running) - room; more > 0 && height > 1 {
+	rows = append(rows, work[:min(len(work), room)]...)
+	if more := len(work) - room; more > 0 && height > 1 {
 		rows = append(rows, line{{dim, fmt.Sprintf("    and %d more", more)}})
 	}
-	return rows
+	return rows[:min(len(rows), max(height, 1))]
+}
+
+// rollout is the header of the workloads.
+func (l *live) rollout() line {
+	return line{{bold, "  release"}, {normal, "  " + l.board.rollout.counts()}}
+}
+
+// waiting is one workload that is not ready.
+func (l *live) waiting(w orchestrator.Workload) line {
+	row := line{
+		{cyan, fmt.Sprintf("  %c ", spinner[l.frame%len(spinner)])},
+		{normal, Escape(w.Kind) + " " + Escape(w.Name)},
+		{normal, fmt.Sprintf("  %d/%d", w.Ready, w.Desired)},
+	}
+	if w.Reason != "" {
+		row = append(row, span{yellow, "  " + Escape(w.Reason)})
+	}
+	return row
 }
 
 const barCells = 24

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"toa.io/toa/orchestrator"
 )
@@ -15,6 +16,7 @@ import (
 type plain struct {
 	mu     sync.Mutex // guards all below
 	board  *board
+	news   news
 	stdout output
 	stderr output
 }
@@ -37,6 +39,10 @@ func (p *plain) Observe(event orchestrator.Event) {
 		p.image(im)
 	case orchestrator.NoticeEvent:
 		p.stderr.printf("notice: %s\n", strings.Join(lines(e.Text), "\n    "))
+	case orchestrator.RolloutEvent:
+		if p.news.is(p.board.rollout, time.Now()) {
+			p.stderr.printf("rollout: %s\n", p.board.rollout.line())
+		}
 	case orchestrator.ReleaseEvent:
 		p.stderr.write(released("release: ", e.Release))
 	case orchestrator.SummaryEvent:
@@ -138,8 +144,14 @@ func released(label string, r orchestrator.Release) string {
 	if r.Namespace != "" {
 		parts = append(parts, "in "+Escape(r.Namespace))
 	}
+	if r.Server != "" {
+		parts = append(parts, "at "+Escape(r.Server))
+	}
 	if r.Chart != "" {
 		parts = append(parts, Escape(r.Chart))
+	}
+	if r.Reference != "" {
+		parts = append(parts, "published as "+Escape(r.Reference))
 	}
 	text := label + strings.Join(parts, "  ") + "\n"
 	if r.Command != "" {

@@ -35,7 +35,7 @@ func WritePlan(w io.Writer, plan *orchestrator.Plan) error {
 	for _, want := range []string{actionCached, actionBuild} {
 		for _, step := range plan.Steps {
 			if action(step) == want {
-				row := fmt.Sprintf("%-6s  %s  %s", want, pad(Escape(string(step.ID)), widest), Escape(step.Reason))
+				row := fmt.Sprintf("%-6s  %s  %s", want, pad(Escape(string(step.ID)), widest), Escape(why(step)))
 				b.WriteString(strings.TrimRight(row, " ") + "\n")
 			}
 		}
@@ -47,9 +47,21 @@ func WritePlan(w io.Writer, plan *orchestrator.Plan) error {
 	return nil
 }
 
-// WritePlanJSON prints a plan as one JSON object, in plan order.
-func WritePlanJSON(w io.Writer, plan *orchestrator.Plan) error {
-	data, err := encode(describe(plan), "  ")
+// why is the reason of a step, and the builder where that is worth telling:
+// most images are built natively.
+func why(step orchestrator.Step) string {
+	if step.Builder == "" || strings.HasPrefix(step.Builder, "native") {
+		return step.Reason
+	}
+	return step.Reason + " · " + step.Builder
+}
+
+// WritePlanJSON prints a plan as one JSON object, in plan order, with the changes
+// of its release if they are known.
+func WritePlanJSON(w io.Writer, plan *orchestrator.Plan, changes *Changes) error {
+	described := describe(plan)
+	described.Release = changes
+	data, err := encode(described, "  ")
 	if err != nil {
 		return err
 	}
@@ -67,12 +79,14 @@ type (
 		Total    int        `json:"total"`
 		Cached   int        `json:"cached"`
 		Build    int        `json:"build"`
+		Release  *Changes   `json:"release,omitempty"`
 	}
 	stepJSON struct {
 		ID        graph.ID `json:"id"`
 		Kind      string   `json:"kind"`
 		Action    string   `json:"action"`
 		Reason    string   `json:"reason,omitempty"`
+		Builder   string   `json:"builder,omitempty"`
 		Key       string   `json:"key"`
 		Tag       string   `json:"tag"`
 		Reference string   `json:"reference"`
@@ -97,6 +111,7 @@ func describe(plan *orchestrator.Plan) planJSON {
 			Kind:      step.ID.Kind(),
 			Action:    action(step),
 			Reason:    step.Reason,
+			Builder:   step.Builder,
 			Key:       step.Key.String(),
 			Tag:       step.Reference.Tag,
 			Reference: referenceText(step.Reference),

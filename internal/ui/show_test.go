@@ -111,7 +111,7 @@ func TestWritePlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "plan.txt", text.String())
-	if err := WritePlanJSON(&data, shopPlan(t)); err != nil {
+	if err := WritePlanJSON(&data, shopPlan(t), nil); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "plan.json", data.String())
@@ -121,7 +121,7 @@ func TestWritersSayWhatTheyCouldNotWrite(t *testing.T) {
 	plan := shopPlan(t)
 	for name, err := range map[string]error{
 		"WritePlan":     WritePlan(&full{}, plan),
-		"WritePlanJSON": WritePlanJSON(&full{}, plan),
+		"WritePlanJSON": WritePlanJSON(&full{}, plan, nil),
 		"Show":          Show(&full{}, plan, "tree"),
 	} {
 		if !errors.Is(err, errFull) {

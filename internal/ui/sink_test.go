@@ -163,7 +163,7 @@ func FuzzSinksPrintNoControls(f *testing.F) {
 		plan := run[0].(orchestrator.PlanEvent).Plan
 		out.WriteString(markdown(board))
 		_ = WritePlan(&out, plan)
-		_ = WritePlanJSON(&out, plan)
+		_ = WritePlanJSON(&out, plan, nil)
 		for _, format := range Formats {
 			if err := Show(&out, plan, format); err != nil {
 				t.Fatal(err)

@@ -87,6 +87,9 @@ func markdown(b *board) string {
 		fmt.Fprintf(&out, "> %s\n\n", prose(notice))
 	}
 	out.WriteString(releaseMarkdown(b.release))
+	if waiting := b.rollout.waiting(); len(waiting) > 0 {
+		fmt.Fprintf(&out, "Not ready: %s\n\n", prose(rollout{waiting}.names()))
+	}
 	if len(cached) > 0 {
 		fmt.Fprintf(&out, "<details><summary>%s cached</summary>\n\n", count(len(cached), "image"))
 		table(&out, cached)
@@ -140,8 +143,14 @@ func releaseMarkdown(r orchestrator.Release) string {
 	if r.Namespace != "" {
 		text += " in " + code(r.Namespace)
 	}
+	if r.Server != "" {
+		text += " at " + code(r.Server)
+	}
 	if r.Chart != "" {
 		text += ": " + code(r.Chart)
+	}
+	if r.Reference != "" {
+		text += ", published as " + code(r.Reference)
 	}
 	text += "\n\n"
 	if r.Command != "" {
