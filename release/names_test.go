@@ -20,7 +20,7 @@ func TestKubernetesTakesWhatCheckTakes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := platform()
 		rename(t, in.Deployment)
-		if chart.CheckDeployment(in.Deployment) != nil {
+		if chart.CheckDeployment(in.Workspace, in.Deployment) != nil {
 			return
 		}
 		checkObjects(t, objects(t, render(t, unpacked(t, filled(t, in)), nil)))

@@ -22,6 +22,9 @@ type note struct {
 	Name string
 	// Package is a file of the same directory, Digest what it hashes to.
 	Package, Digest string
+	// Published is the reference under which a registry has the package, with
+	// its digest, or empty.
+	Published string `json:",omitempty"`
 }
 
 // readNote is false when there is no note that can be used.

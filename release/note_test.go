@@ -15,14 +15,15 @@ func TestCurrentFindsWhatWasReleased(t *testing.T) {
 	dir := t.TempDir()
 	made, _ := packaged(t, &release.Packager{Dir: dir}, small())
 	later := &release.Packager{Dir: dir, Settings: workspace.Release{Namespace: "prod"}}
-	if !later.Current(t.Context(), inputs) {
+	got, current := standing(t, later)
+	if !current {
 		t.Fatal("the package of the same inputs is not current")
 	}
 	want := orchestrator.Release{
 		Status: "unchanged", Chart: made.Chart, Namespace: "prod",
 		Command: made.Command + " --namespace prod --create-namespace",
 	}
-	if got := later.Standing(); got != want {
+	if got != want {
 		t.Errorf("standing release is\n%+v\nwant\n%+v", got, want)
 	}
 }
@@ -48,11 +49,11 @@ func TestCurrentIsFalse(t *testing.T) {
 			p := &release.Packager{Dir: filepath.Join(t.TempDir(), "charts")}
 			packaged(t, p, small())
 			change(t, p.Dir)
-			if p.Current(t.Context(), inputs) {
+			if _, current := standing(t, p); current {
 				t.Fatal("Current is true")
 			}
 			packaged(t, p, small())
-			if !p.Current(t.Context(), inputs) {
+			if _, current := standing(t, p); !current {
 				t.Error("Current is false after another release")
 			}
 		})
@@ -67,7 +68,7 @@ func TestCurrentLooksAtThePackage(t *testing.T) {
 	other.Files[0].Data = []byte("a: 2\n")
 	elsewhere, data := packaged(t, &release.Packager{Dir: t.TempDir()}, other)
 	try(t, os.WriteFile(filepath.Join(p.Dir, filepath.Base(elsewhere.Chart)), data, 0o644))
-	if p.Current(t.Context(), inputs) {
+	if _, current := standing(t, p); current {
 		t.Error("Current is true for another package of the same name")
 	}
 }
@@ -78,7 +79,7 @@ func TestReleaseWorksWhereNoNoteCanBeWritten(t *testing.T) {
 	if r, _ := packaged(t, p, small()); r.Status != "packaged" {
 		t.Errorf("status is %s", r.Status)
 	}
-	if p.Current(t.Context(), inputs) {
+	if _, current := standing(t, p); current {
 		t.Error("Current is true without a note")
 	}
 	only(t, p.Dir, ".toa-package.json", "shop-1.2.3+4.tgz")
@@ -102,10 +103,20 @@ func FuzzNote(f *testing.F) {
 	f.Add([]byte(`[]`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		try(t, os.WriteFile(filepath.Join(dir, ".toa-package.json"), data, 0o644))
-		if p.Current(t.Context(), inputs) && p.Standing().Chart != made.Chart {
-			t.Errorf("note %s makes %s current", data, p.Standing().Chart)
+		if r, current := standing(t, p); current && r.Chart != made.Chart {
+			t.Errorf("note %s makes %s current", data, r.Chart)
 		}
 	})
+}
+
+// standing asks a packager about the inputs of these tests.
+func standing(t *testing.T, p *release.Packager) (orchestrator.Release, bool) {
+	t.Helper()
+	r, current, err := p.Current(t.Context(), inputs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, current
 }
 
 func try(t *testing.T, err error) {

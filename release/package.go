@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"toa.io/toa/cache"
 	"toa.io/toa/chart"
@@ -26,31 +27,61 @@ type Packager struct {
 	// says what the last one was made of; deleting it costs time only.
 	Dir string
 	// Settings are what the command of a release names; zero ones are left to Helm.
+	// Where they name a registry, packages are published there as well.
 	Settings workspace.Release
-
-	standing orchestrator.Release
+	// Publish makes Settings.Registry hold a package; it must be set where there
+	// is such a registry.
+	Publish func(ctx context.Context, p Package) (orchestrator.Reference, error)
 }
 
-// Current tells whether the last package in Dir was made of the same inputs and
-// is there, byte for byte.
-func (p *Packager) Current(_ context.Context, inputs cache.Key) bool {
+// Package is a chart as registries hold it.
+type Package struct {
+	Name, Version, Description string
+	// Metadata is Chart.yaml as JSON.
+	Metadata []byte
+	// Data is the package itself.
+	Data []byte
+}
+
+// Current tells whether the last package in Dir was made of the same inputs, is
+// there, byte for byte, and was published where it is to be.
+func (p *Packager) Current(_ context.Context, inputs cache.Key) (orchestrator.Release, bool, error) {
+	last, _, ok := p.last()
+	if !ok || last.Inputs != inputs.String() || !p.knows(last) {
+		return orchestrator.Release{}, false, nil
+	}
+	return p.release(last), true, nil
+}
+
+// Last is the package that was made last; nil where there is none that is whole.
+func (p *Packager) Last() []byte {
+	_, data, _ := p.last()
+	return data
+}
+
+func (p *Packager) last() (note, []byte, bool) {
 	last, ok := readNote(p.Dir)
-	if !ok || last.Inputs != inputs.String() {
-		return false
+	if !ok {
+		return note{}, nil, false
 	}
 	data, err := os.ReadFile(filepath.Join(p.Dir, last.Package))
 	if err != nil || cache.Digest(data).String() != last.Digest {
-		return false
+		return note{}, nil, false
 	}
-	p.standing = p.release(last.Name, last.Package)
-	return true
+	return last, data, true
 }
 
-// Standing is the package that Current found, with status "unchanged".
-func (p *Packager) Standing() orchestrator.Release { return p.standing }
+// knows tells whether a package was published in the registry that is named now.
+func (p *Packager) knows(last note) bool {
+	return p.Settings.Registry == "" || strings.HasPrefix(last.Published, p.Settings.Registry+"/")
+}
 
-// Release writes the package. The status is "unchanged" when the same package
-// is there already, and "packaged" otherwise.
+// Check finds nothing: what makes a chart makes a package.
+func (p *Packager) Check(context.Context, *chart.Chart) error { return nil }
+
+// Release writes the package, and publishes it where a registry is named. The
+// status is "unchanged" when the same package is there already, and "packaged"
+// otherwise.
 func (p *Packager) Release(ctx context.Context, inputs cache.Key, c *chart.Chart) (orchestrator.Release, error) {
 	data, err := pack(c)
 	if err != nil {
@@ -59,31 +90,67 @@ func (p *Packager) Release(ctx context.Context, inputs cache.Key, c *chart.Chart
 	if err := context.Cause(ctx); err != nil {
 		return orchestrator.Release{}, err
 	}
-	release := p.release(c.Name, c.Name+"-"+c.Version+".tgz")
-	if present, err := os.ReadFile(release.Chart); err != nil || !bytes.Equal(present, data) {
-		if err := write(release.Chart, data); err != nil {
-			return orchestrator.Release{}, fmt.Errorf("write chart: %w", err)
-		}
-		release.Status = orchestrator.ReleasePackaged
-	}
-	last := note{
+	next := note{
 		Format:  noteFormat,
 		Inputs:  inputs.String(),
 		Name:    c.Name,
-		Package: filepath.Base(release.Chart),
+		Package: c.Name + "-" + c.Version + ".tgz",
 		Digest:  cache.Digest(data).String(),
 	}
-	_ = last.write(p.Dir) // without a note the next run packs again, that is all
-	return release, nil
+	last, _, _ := p.last()
+	if err := p.keep(next, data); err != nil {
+		return orchestrator.Release{}, fmt.Errorf("write chart: %w", err)
+	}
+	if err := p.publish(ctx, c, &next, last, data); err != nil {
+		return orchestrator.Release{}, err
+	}
+	_ = next.write(p.Dir) // without a note the next run packs again, that is all
+	made := p.release(next)
+	if next.Digest != last.Digest || next.Published != last.Published {
+		made.Status = orchestrator.ReleasePackaged
+	}
+	return made, nil
+}
+
+// keep writes the package unless it is there.
+func (p *Packager) keep(next note, data []byte) error {
+	path := filepath.Join(p.Dir, next.Package)
+	if present, err := os.ReadFile(path); err == nil && bytes.Equal(present, data) {
+		return nil
+	}
+	return write(path, data)
+}
+
+// publish sends a package to the registry, unless the last one was the same and
+// was sent there.
+func (p *Packager) publish(ctx context.Context, c *chart.Chart, next *note, last note, data []byte) error {
+	if p.Settings.Registry == "" {
+		return nil
+	}
+	if last.Digest == next.Digest && p.knows(last) {
+		next.Published = last.Published
+		return nil
+	}
+	about, err := describe(c)
+	if err != nil {
+		return fmt.Errorf("describe chart: %w", err)
+	}
+	reference, err := p.Publish(ctx, Package{about.Name, about.Version, about.Description, about.raw, data})
+	if err != nil {
+		return err
+	}
+	next.Published = reference.String()
+	return nil
 }
 
 // release describes a package that is there as it should be.
-func (p *Packager) release(name, file string) orchestrator.Release {
-	path := filepath.Join(p.Dir, file)
+func (p *Packager) release(n note) orchestrator.Release {
+	path := filepath.Join(p.Dir, n.Package)
 	return orchestrator.Release{
 		Status:    orchestrator.ReleaseUnchanged,
 		Chart:     path,
-		Command:   command(name, path, p.Settings),
+		Command:   command(n.Name, path, p.Settings),
+		Reference: n.Published,
 		Namespace: p.Settings.Namespace,
 	}
 }
