@@ -7,6 +7,9 @@ SHELL := bash
 MAKEFLAGS += --no-builtin-rules
 
 TOOL := test/tools/run
+ENGINES := $(patsubst test/%/build,%,$(wildcard test/*/build))
+WITH_ENGINES = TOA_TEST_CLUSTER=$$(test/setup --where cluster) TOA_TEST_BUILDKIT=$$(test/setup --where buildkit) \
+	TOA_TEST_VERDACCIO=$$(test/setup --where verdaccio)
 BUILD_FILES = $(shell git ls-files --cached --others --exclude-standard -- '*.bazel' '*.bzl' WORKSPACE)
 FUZZ_TIME ?= 20s
 BENCH ?=
@@ -20,16 +23,20 @@ build: ## build ./toa
 	CGO_ENABLED=0 go build -trimpath -o toa ./cmd/toa
 
 .PHONY: test
-test: ## run all tests with the race detector
-	@test/setup git node npm
+test: engines ## run all tests with the race detector
+	@test/setup git node npm busybox runc docker
 ifdef TOA_TEST_STRICT
-	go test -race -json ./... | go run -race ./test/strict
+	$(WITH_ENGINES) go test -race -json ./... | go run -race ./test/strict
 else
-	go test -race ./...
+	$(WITH_ENGINES) go test -race ./...
 endif
 
+.PHONY: engines
+engines: ## build what tests run against, once for each version of it
+	@test/setup node npm $(ENGINES) >/dev/null
+
 .PHONY: check
-check: check-format check-tidy check-build-files vet lint vulnerabilities test ## all that a change must pass
+check: check-format check-tidy check-build-files vet lint vulnerabilities test check-cluster ## all that a change must pass
 
 .PHONY: check-fast
 check-fast: check-format vet ## the part of check that needs nothing but Go
@@ -42,6 +49,13 @@ check-format:
 .PHONY: check-tidy
 check-tidy:
 	go mod tidy -diff
+
+# The control plane's dependencies take minutes to compile; that is done once,
+# so what is checked here is built as the control plane is: without the race detector.
+.PHONY: check-cluster
+check-cluster: engines ## check the nested module of the tests' control plane
+	cd test/cluster && go mod tidy -diff && go vet ./... && go test ./...
+	cd test/cluster && ../../$(TOOL) golangci-lint run ./...
 
 .PHONY: check-build-files
 check-build-files:
