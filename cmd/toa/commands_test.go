@@ -56,6 +56,23 @@ func copyDirectory(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.CopyFS(ts.MkAbs(args[1]), os.DirFS(args[0])))
 }
 
+// takeObject takes one object out of a file of manifests: "object manifests
+// Deployment/composition-edge out".
+func takeObject(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: object MANIFESTS KIND/NAME FILE")
+	}
+	kind, name, _ := strings.Cut(args[1], "/")
+	for document := range strings.SplitSeq(ts.ReadFile(args[0]), "\n---\n") {
+		plain := strings.ReplaceAll(document, `"`, "")
+		if strings.Contains(plain, "\nkind: "+kind+"\n") && strings.Contains(plain, "\n  name: "+name+"\n") {
+			ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(document+"\n"), 0o644))
+			return
+		}
+	}
+	ts.Fatalf("there is no %s in %s", args[1], args[0])
+}
+
 // hole starts a server that takes connections and never answers, and puts its
 // address into $REGISTRY. The file $WORK/connected appears with the first one.
 func hole(ts *testscript.TestScript, neg bool, args []string) {

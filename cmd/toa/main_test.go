@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) {
 	logrus.SetOutput(io.Discard) // the registry's own log: the tests keep theirs
-	testscript.Main(m, map[string]func(){"toa": main})
+	testscript.Main(m, map[string]func(){"toa": main, "helm": helm})
 }
 
 // TestScripts are the promises of the command line, each through the door that
@@ -35,6 +35,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("TOA_CACHE_DIR", filepath.Join(env.WorkDir, "cache"))
 			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 			env.Setenv("SHOP", absolute(t, "../../examples/shop"))
+			env.Setenv("TRIAL", absolute(t, "../../extensions/testdata/trial"))
 			env.Setenv("SHARED", absolute(t, sharedWorkspaces))
 			return nil
 		},
@@ -56,6 +57,7 @@ func TestScripts(t *testing.T) {
 			"grow":      growFile,
 			"copydir":   copyDirectory,
 			"holds":     imageHolds,
+			"object":    takeObject,
 			"hole":      hole,
 		},
 	})

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,13 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"toa.io/toa/cache"
-	"toa.io/toa/chart"
-	"toa.io/toa/graph"
 	"toa.io/toa/images"
 	"toa.io/toa/internal/ui"
 	"toa.io/toa/orchestrator"
-	"toa.io/toa/release"
-	"toa.io/toa/workspace"
 )
 
 // build is `graph build`: read, plan, build, publish, release.
@@ -26,11 +21,18 @@ func (g *globals) build(cmd *cobra.Command, environment string, f *buildFlags) e
 	if err != nil {
 		return err
 	}
+	return g.show(f, func(sink ui.Sink) (orchestrator.Summary, error) {
+		return g.buildWith(cmd.Context(), environment, f, trust, sink)
+	})
+}
+
+// show runs something with a sink for what it tells, and says how it ended.
+func (g *globals) show(f *buildFlags, run func(ui.Sink) (orchestrator.Summary, error)) error {
 	sink, err := g.sink(f)
 	if err != nil {
 		return err
 	}
-	summary, err := g.buildWith(cmd.Context(), environment, f, trust, sink)
+	summary, err := run(sink)
 	if err != nil && f.output == "json" {
 		sink.Observe(orchestrator.SummaryEvent{Summary: orchestrator.Summary{Err: err}})
 	}
@@ -51,19 +53,11 @@ func shown(s orchestrator.Summary) error {
 
 // check refuses what cannot be done before anything is touched.
 func (f *buildFlags) check(cmd *cobra.Command) (orchestrator.Trust, error) {
-	switch f.release {
-	case "auto", "package", "none":
-	case "apply":
-		return orchestrator.Trust{}, usage(cmd, errors.New("--release apply is not there yet: use --release package, and the command that it prints"))
-	default:
-		return orchestrator.Trust{}, usage(cmd, fmt.Errorf("unknown release %q: use auto, apply, package or none", f.release))
+	if err := f.checkRelease(cmd); err != nil {
+		return orchestrator.Trust{}, err
 	}
-	switch f.builder {
-	case "", "auto", "native":
-	case "buildkit", "docker":
-		return orchestrator.Trust{}, usage(cmd, fmt.Errorf("--builder %s is not there yet: use native", f.builder))
-	default:
-		return orchestrator.Trust{}, usage(cmd, fmt.Errorf("unknown builder %q: use auto, native, buildkit or docker", f.builder))
+	if err := f.checkBuilder(cmd); err != nil {
+		return orchestrator.Trust{}, err
 	}
 	if f.jobs < 0 {
 		return orchestrator.Trust{}, usage(cmd, fmt.Errorf("--jobs takes a positive number, not %d", f.jobs))
@@ -73,6 +67,18 @@ func (f *buildFlags) check(cmd *cobra.Command) (orchestrator.Trust, error) {
 		return trust, usage(cmd, fmt.Errorf("--verify: %w", err))
 	}
 	return trust, nil
+}
+
+func (f *buildFlags) checkRelease(cmd *cobra.Command) error {
+	switch f.release {
+	case releaseAuto, releaseApply, releasePackage, releaseNone:
+	default:
+		return usage(cmd, fmt.Errorf("unknown release %q: use auto, apply, package or none", f.release))
+	}
+	if f.timeout < 0 {
+		return usage(cmd, fmt.Errorf("--timeout takes a positive time, not %s", f.timeout))
+	}
+	return nil
 }
 
 // sink shows the run as asked for, and writes reports besides.
@@ -112,31 +118,27 @@ func (g *globals) buildWith(ctx context.Context, environment string, f *buildFla
 	for _, n := range s.workspace.Notices {
 		notice(noticeText(n))
 	}
-	delivery, err := s.delivery(f, notice)
+	registry, builder, err := s.makers(f, sink.Observe)
+	if err != nil {
+		return orchestrator.Summary{}, err
+	}
+	delivery, err := s.delivery(f, registry, sink.Observe)
 	if err != nil {
 		return orchestrator.Summary{}, err
 	}
 	if err := s.ensureLock(ctx, f.locked, notice); err != nil {
 		return orchestrator.Summary{}, err
 	}
-	plan, err := s.buildPlan(ctx, f)
-	if err != nil {
-		return orchestrator.Summary{}, err
-	}
-	if delivery != nil && !delivery.Current(ctx, plan) {
-		if err := s.checkDeployment(ctx); err != nil {
-			return orchestrator.Summary{}, err
-		}
-	}
-	registry, builder, err := s.makers(sink.Observe)
+	plan, err := s.ready(ctx, f, delivery)
 	if err != nil {
 		return orchestrator.Summary{}, err
 	}
 	o := orchestrator.Orchestrator{
-		Index:     s.index,
+		Index:     s.published(f.local),
 		Builder:   builder,
 		Registry:  registry,
 		Observe:   sink.Observe,
+		Foresee:   images.CheckArguments,
 		Jobs:      f.jobs,
 		KeepGoing: f.keepGoing,
 		Rebuild:   f.rebuild,
@@ -144,12 +146,29 @@ func (g *globals) buildWith(ctx context.Context, environment string, f *buildFla
 		Trust:     trust,
 		Release:   delivery,
 	}
-	return o.Build(ctx, plan), nil
+	summary := o.Build(ctx, plan)
+	if layout, ok := registry.(*images.Layout); ok && f.local && summary.OK {
+		return summary, s.load(ctx, summary, layout)
+	}
+	return summary, nil
+}
+
+// ready plans, and finds what is wrong before anything is built.
+func (s *session) ready(ctx context.Context, f *buildFlags, delivery *orchestrator.Delivery) (*orchestrator.Plan, error) {
+	plan, err := s.buildPlan(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.checkSaved(ctx, f, plan, delivery); err != nil {
+		return nil, err
+	}
+	return plan, s.checkDelivery(ctx, delivery, plan)
 }
 
 func (s *session) buildPlan(ctx context.Context, f *buildFlags) (*orchestrator.Plan, error) {
 	planner := s.planner()
 	planner.Rebuild = f.rebuild
+	planner.Index = s.published(f.local)
 	if f.locked {
 		if err := s.checkLockfiles(); err != nil {
 			return nil, err
@@ -175,24 +194,26 @@ func (s *session) checkLockfiles() error {
 }
 
 // makers are what builds images and where they go.
-func (s *session) makers(observe orchestrator.Observe) (orchestrator.Registry, *images.Native, error) {
+func (s *session) makers(f *buildFlags, observe orchestrator.Observe) (orchestrator.Registry, orchestrator.Builder, error) {
 	client := &images.Client{}
 	blobs, err := cache.OpenBlobs(s.cache)
 	if err != nil {
 		return nil, nil, err
 	}
-	builder := &images.Native{
+	native := &images.Native{
 		Blobs:    blobs,
 		Client:   client,
 		Root:     s.root,
 		NPMCache: filepath.Join(s.cache, "npm"),
 		Observe:  observe,
 	}
-	if s.registry != "" {
-		return &images.Remote{Client: client, Blobs: blobs}, builder, nil
+	var registry orchestrator.Registry = &images.Remote{Client: client, Blobs: blobs}
+	if s.registry == "" || f.local {
+		native.Layout = &images.Layout{Dir: filepath.Join(s.cache, imagesDir), Blobs: blobs}
+		registry = native.Layout
 	}
-	builder.Layout = &images.Layout{Dir: filepath.Join(s.cache, imagesDir), Blobs: blobs}
-	return builder.Layout, builder, nil
+	builder, err := s.engines(f, native, observe).builder()
+	return registry, builder, err
 }
 
 // epoch is the time that files in images carry (reproducible-builds.org:
@@ -207,79 +228,4 @@ func (g *globals) epoch() (int64, error) {
 		return 0, &configurationError{fmt.Errorf("SOURCE_DATE_EPOCH is %q: expected seconds since 1970", text)}
 	}
 	return seconds, nil
-}
-
-// delivery is the release that the run ends with; nil means none.
-func (s *session) delivery(f *buildFlags, notice func(string)) (*orchestrator.Delivery, error) {
-	if f.release == "none" || len(f.only) > 0 {
-		return nil, nil
-	}
-	if err := chart.Check(s.workspace); err != nil {
-		return nil, err
-	}
-	settings := s.workspace.Context.Release
-	settings.Context = cmp.Or(f.kubeContext, settings.Context)
-	settings.Namespace = cmp.Or(f.namespace, settings.Namespace)
-	settings.Timeout = cmp.Or(f.timeout, settings.Timeout)
-	settings.Wait = f.wait || settings.Wait
-	settings.Atomic = f.atomic || settings.Atomic
-	if f.release == "auto" && settings.Context != "" {
-		notice("the release is packaged and not applied: applying to a cluster (" + settings.Context + ") is not there yet")
-	}
-	inputs, err := s.chartInputs()
-	if err != nil {
-		return nil, err
-	}
-	return &orchestrator.Delivery{
-		Releaser: &release.Packager{Dir: s.chartDir(), Settings: settings},
-		Inputs:   inputs,
-		Chart:    s.chart,
-	}, nil
-}
-
-// chartDir keeps packages of workspaces and environments apart.
-func (s *session) chartDir() string {
-	h := cache.NewHasher("toa/chart-dir/v1")
-	h.Field("root", s.root)
-	h.Field("environment", s.chain)
-	return filepath.Join(s.cache, "charts", s.workspace.Context.Name+"-"+h.Sum().Tag()[:8])
-}
-
-// chartInputs is the key of all that the chart is made of besides images and
-// versions: the context, the environment and the chart's own templates. What
-// manifests declare is in the versions or in the images.
-func (s *session) chartInputs() (cache.Key, error) {
-	context, err := s.files.Digest(workspace.ContextFile)
-	if err != nil {
-		return cache.Key{}, err
-	}
-	h := cache.NewHasher("toa/chart/v1")
-	h.Key("context", context)
-	h.Field("environment", s.chain)
-	h.Field("templates", chart.Source())
-	h.Field("version", buildVersion())
-	if s.mono {
-		h.Field("mono", "")
-	}
-	if err := s.hashInstalled(h); err != nil {
-		return cache.Key{}, err
-	}
-	return h.Sum(), nil
-}
-
-// checkDeployment finds what is wrong with the release before anything is built.
-func (s *session) checkDeployment(ctx context.Context) error {
-	d, err := s.declare(ctx, s.mono)
-	if err != nil {
-		return err
-	}
-	return chart.CheckDeployment(d)
-}
-
-func (s *session) chart(references map[graph.ID]orchestrator.Reference, versions map[string]string) (*chart.Chart, error) {
-	in := chart.Input{Workspace: s.workspace, Deployment: s.deployment, References: map[graph.ID]string{}, Versions: versions}
-	for id, reference := range references {
-		in.References[id] = reference.String()
-	}
-	return chart.New(in)
 }

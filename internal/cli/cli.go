@@ -64,7 +64,9 @@ func newRoot(stdio IO) *cobra.Command {
 	flags.StringVarP(&global.path, "path", "C", "", "start here and walk up to context.toa.yaml (default: the current directory)")
 	flags.StringVar(&global.cacheDir, "cache-dir", "", "where to keep what is known and built (default: TOA_CACHE_DIR, or the user cache directory)")
 	root.AddCommand(graphCommand(global), lockCommand(global), cacheCommand(global), imagesCommand(global), versionCommand(global),
-		envCommand(global), mapCommand(global), exportCommand(global), schemaCommand(global))
+		envCommand(global), mapCommand(global), exportCommand(global), deployCommand(global), schemaCommand(global),
+		pushCommand(global), buildCommand(global), statusCommand(global), rollbackCommand(global),
+		concealCommand(global), revealCommand(global), releaseWorkerCommand(global))
 	checkArguments(root)
 	return root
 }

@@ -34,7 +34,12 @@ func (g *globals) openPlanned(ctx context.Context, environment, registry string,
 // context nor a manifest changes it is remembered: declaring thousands of
 // components takes longer than a run that builds nothing.
 func (s *session) findUnits(ctx context.Context, mono bool) ([]orchestrator.Unit, error) {
-	s.mono = mono
+	if s.mono = mono; mono {
+		s.workspace.Together()
+	}
+	if err := s.workspace.Carried(); err != nil {
+		return nil, err
+	}
 	key, err := s.declarationKey()
 	if err != nil {
 		return nil, err
@@ -62,6 +67,12 @@ type asking struct {
 	session *session
 }
 
+func (a asking) Introduce(ctx context.Context, reference, from string, annotation json.RawMessage) (extensions.Introduction, error) {
+	said, err := a.Foreign.Introduce(ctx, reference, from, annotation)
+	a.session.askedForeign = a.session.askedForeign || !errors.Is(err, extensions.ErrUndescribed)
+	return said, err
+}
+
 func (a asking) Describe(ctx context.Context, reference, from string, request extensions.Request) (extensions.Declaration, error) {
 	a.session.askedForeign = true
 	return a.Foreign.Describe(ctx, reference, from, request)
@@ -81,7 +92,7 @@ func unitsOf(d *extensions.Deployment) []orchestrator.Unit {
 // declarationKey is of everything that decides which units there are, but for
 // what foreign packages say.
 func (s *session) declarationKey() (cache.Key, error) {
-	h := cache.NewHasher("toa/units/v1")
+	h := cache.NewHasher("toa/units/v2")
 	h.Field("version", buildVersion())
 	h.Field("environment", s.chain)
 	if s.mono {
@@ -89,7 +100,11 @@ func (s *session) declarationKey() (cache.Key, error) {
 	}
 	paths := []string{workspace.ContextFile}
 	for _, c := range s.workspace.Components {
-		paths = append(paths, c.Dir+"/"+workspace.ManifestFile)
+		for _, dir := range append([]string{c.Dir}, c.Prototypes...) {
+			if dir != workspace.StandardPrototype {
+				paths = append(paths, dir+"/"+workspace.ManifestFile)
+			}
+		}
 	}
 	if err := s.hashInstalled(h); err != nil {
 		return cache.Key{}, err
@@ -116,23 +131,15 @@ func (s *session) hashInstalled(h *cache.Hasher) error {
 }
 
 // declare finds out what the workspace needs of a deployment, once. Names that
-// only directories tell (of events and receivers) are read first. A package
-// that toa does not know is asked by its file, then by Node.
+// only directories tell (of events and receivers) are read first.
 func (s *session) declare(ctx context.Context, mono bool) (*extensions.Deployment, error) {
 	if s.deployment != nil {
 		return s.deployment, nil
 	}
-	root := os.DirFS(s.root)
-	if err := s.workspace.Discover(root); err != nil {
+	if err := s.workspace.Discover(os.DirFS(s.root)); err != nil {
 		return nil, err
 	}
-	node := &bridge.Node{Root: s.root, Memo: answers{s.files}}
-	defer node.Close() //nolint:errcheck // it has answered
-	d, err := extensions.Declare(ctx, s.workspace, extensions.Options{
-		Mono:     mono,
-		Packages: root,
-		Foreign:  asking{extensions.Several{extensions.Declarative{Root: root}, node}, s},
-	})
+	d, err := s.ask(ctx, extensions.Options{Mono: mono})
 	if err != nil {
 		return nil, err
 	}
@@ -141,6 +148,16 @@ func (s *session) declare(ctx context.Context, mono bool) (*extensions.Deploymen
 	}
 	s.deployment = d
 	return d, nil
+}
+
+// ask declares anew. A package that toa does not know is asked by its file, then
+// by Node.
+func (s *session) ask(ctx context.Context, o extensions.Options) (*extensions.Deployment, error) {
+	node := &bridge.Node{Root: s.root, Memo: answers{s.files}}
+	defer node.Close() //nolint:errcheck // it has answered
+	o.Packages = os.DirFS(s.root)
+	o.Foreign = asking{extensions.Several{extensions.Declarative{Root: o.Packages}, node}, s}
+	return extensions.Declare(ctx, s.workspace, o)
 }
 
 // answers keeps what packages said, by the content of the package and of the

@@ -71,14 +71,14 @@ func (s *session) exportDeployment(ctx context.Context, plan *orchestrator.Plan,
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(chart.Check(s.workspace), chart.CheckDeployment(deployment)); err != nil {
+	if err := errors.Join(chart.Check(s.workspace), chart.CheckDeployment(s.workspace, deployment)); err != nil {
 		return err
 	}
-	references, err := s.published(plan, deployment)
-	if err != nil {
-		return err
+	references, missing := references(plan, deployment)
+	if len(missing) > 0 {
+		return &unpublishedError{images: missing, environment: s.chain}
 	}
-	made, err := chart.New(chart.Input{Workspace: s.workspace, Deployment: deployment, References: references, Versions: plan.Versions})
+	made, err := s.chart(references, plan.Versions)
 	if err != nil {
 		return err
 	}
@@ -89,34 +89,39 @@ func (s *session) exportDeployment(ctx context.Context, plan *orchestrator.Plan,
 	return err
 }
 
-// published are the references of all units, each with a digest.
-func (s *session) published(plan *orchestrator.Plan, d *extensions.Deployment) (map[graph.ID]string, error) {
-	references := map[graph.ID]string{}
-	missing := &unpublishedError{environment: s.chain}
+// references are those of all units, and the units whose image has no digest: it
+// is not known to be published.
+func references(plan *orchestrator.Plan, d *extensions.Deployment) (all map[graph.ID]orchestrator.Reference, missing []graph.ID) {
+	all = map[graph.ID]orchestrator.Reference{}
 	for _, u := range d.Units {
 		reference := plan.Published[u.ID]
 		if step, ok := plan.Step(u.ID); ok {
 			reference = step.Reference
 		}
 		if reference.Digest == "" {
-			missing.images = append(missing.images, string(u.ID))
+			missing = append(missing, u.ID)
 		}
-		references[u.ID] = reference.String()
+		all[u.ID] = reference
 	}
-	if len(missing.images) > 0 {
-		return nil, missing
-	}
-	return references, nil
+	return all, missing
 }
 
 // unpublishedError is a chart that cannot be made yet.
 type unpublishedError struct {
-	images      []string
+	images      []graph.ID
 	environment string
 }
 
 func (e *unpublishedError) Error() string {
-	return count(len(e.images), "image") + " not known to be published, expected a digest of each: " + strings.Join(e.images, ", ")
+	return count(len(e.images), "image") + " not known to be published, expected a digest of each: " + listed(e.images)
+}
+
+func listed(ids []graph.ID) string {
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = string(id)
+	}
+	return strings.Join(texts, ", ")
 }
 
 // Hint says how to publish them.

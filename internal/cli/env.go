@@ -36,6 +36,8 @@ context, for running them on this machine. Values of secrets are left empty, to
 be filled in. What is filled in already is kept, and taken for all variables of
 the same secret; everything else is written anew.
 
+Evicted components run nowhere, but may be named with -c to run one here.
+
 The environment is "local" if none is named.`,
 		Example: `  toa env --dev
   toa env staging --as .env.staging -i
@@ -47,7 +49,7 @@ The environment is "local" if none is named.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.as, "as", ".env", "the file to write, relative to the context")
-	flags.BoolVarP(&f.dev, "dev", "d", false, "fill in developer and secret for brokers and databases, and variables of this process for other secrets, by key")
+	flags.BoolVarP(&f.dev, "dev", "d", false, "fill in developer and secret for brokers and databases, new keys for identity tokens, and variables of this process for other secrets, by key")
 	flags.BoolVarP(&f.interactive, "interactive", "i", false, "ask for secrets that are not filled in")
 	flags.StringArrayVarP(&f.components, "component", "c", nil, "write what this component is told and no other; may be repeated")
 	flags.StringArrayVarP(&f.services, "service", "s", nil, "write what this service is told and no other; may be repeated")
@@ -68,7 +70,13 @@ func (g *globals) env(ctx context.Context, environment string, f *envFlags) erro
 		return err
 	}
 	defer s.close()
-	variables, err := choice{deployment, s.workspace.Components}.variables(f.components, f.services)
+	if revived := among(s.workspace.Context.Evicted.Components, f.components); len(revived) > 0 {
+		// To run here what runs nowhere else, all that it would be told has to be known.
+		if deployment, err = s.ask(ctx, extensions.Options{Revived: revived}); err != nil {
+			return err
+		}
+	}
+	variables, err := choice{deployment}.variables(f.components, f.services)
 	if err != nil {
 		return err
 	}
@@ -77,7 +85,7 @@ func (g *globals) env(ctx context.Context, environment string, f *envFlags) erro
 	if err != nil {
 		return err
 	}
-	entries, err := g.filling(kept, f).entries(ctx, variables)
+	entries, err := g.filling(kept, f, extensions.TokenKeys(s.workspace.Context)).entries(ctx, variables)
 	if err != nil {
 		return err
 	}

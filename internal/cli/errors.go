@@ -13,6 +13,8 @@ import (
 	"toa.io/toa/graph"
 	"toa.io/toa/internal/ui"
 	"toa.io/toa/orchestrator"
+	"toa.io/toa/release"
+	"toa.io/toa/release/cluster"
 	"toa.io/toa/workspace"
 )
 
@@ -29,9 +31,17 @@ func isConfiguration(err error) bool {
 		is[*workspace.Errors](err) || is[*workspace.Error](err) || is[*workspace.NotFoundError](err) ||
 		is[*cache.FileError](err) || is[*orchestrator.UnpinnedError](err) || is[*orchestrator.NoImageError](err) ||
 		is[*graph.CycleError](err) || is[*graph.UnknownError](err) || is[*graph.DuplicateError](err) ||
-		is[*chart.NoVersionError](err) || is[*chart.VersionError](err) || is[*chart.NameError](err) || is[*chart.PortError](err) || is[*chart.CollisionError](err) ||
+		is[*chart.NoVersionError](err) || is[*chart.VersionError](err) || is[*chart.NameError](err) || is[*chart.PortError](err) || is[*chart.CollisionError](err) || is[*chart.AnnotationsError](err) ||
 		is[*extensions.UnknownPackageError](err) || is[*extensions.PortConflictError](err) || is[*bridge.MissingNodeError](err) || is[*workspace.NotInstalledError](err) ||
-		is[*ui.ModeError](err) || is[*ui.FormatError](err)
+		is[*ui.ModeError](err) || is[*ui.FormatError](err) ||
+		is[*orchestrator.SavedError](err) || is[*orchestrator.MovedError](err) || is[*release.PackageError](err) ||
+		is[*cluster.UnnamedError](err) || is[*cluster.ContextError](err) || isRefused(err)
+}
+
+// isRefused tells a release that was given up before anything was touched.
+func isRefused(err error) bool {
+	var failure *release.Failure
+	return errors.As(err, &failure) && failure.Configuration
 }
 
 func is[E error](err error) bool {
@@ -53,11 +63,28 @@ func writeError(w io.Writer, err error) {
 		fmt.Fprintf(w, "toa: %s\n", count(len(many.List), "mistake"))
 		return
 	}
-	fmt.Fprintf(w, "toa: %s\n", ui.Escape(err.Error()))
-	var hinted interface{ Hint() string }
-	if errors.As(err, &hinted) && hinted.Hint() != "" {
-		fmt.Fprintf(w, "     %s\n", ui.Escape(hinted.Hint()))
+	for _, one := range parts(err) {
+		fmt.Fprintf(w, "toa: %s\n", ui.Escape(one.Error()))
+		var hinted interface{ Hint() string }
+		if errors.As(one, &hinted) && hinted.Hint() != "" {
+			fmt.Fprintf(w, "     %s\n", ui.Escape(hinted.Hint()))
+		}
 	}
+}
+
+// parts are the errors that were joined to one, each with its own hint.
+func parts(err error) []error {
+	switch joined := err.(type) { //nolint:errorlint // how it is made matters, not what is in it
+	case *configurationError:
+		return parts(joined.err)
+	case interface{ Unwrap() []error }:
+		var all []error
+		for _, one := range joined.Unwrap() {
+			all = append(all, parts(one)...)
+		}
+		return all
+	}
+	return []error{err}
 }
 
 func writeNotice(w io.Writer, n workspace.Notice) {

@@ -2,6 +2,9 @@ package cli
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"slices"
 	"strings"
 
 	"toa.io/toa/extensions"
@@ -18,10 +21,10 @@ type filling struct {
 
 type source func(context.Context, extensions.Secret) (string, error)
 
-func (g *globals) filling(kept map[string]string, f *envFlags) *filling {
+func (g *globals) filling(kept map[string]string, f *envFlags, tokens map[string]extensions.KeyFormat) *filling {
 	all := &filling{kept: kept, known: map[extensions.Secret]string{}}
 	if f.dev {
-		all.sources = append(all.sources, development, g.ofProcess)
+		all.sources = append(all.sources, development, g.ofProcess, keyring(tokens).generate)
 	}
 	if f.interactive {
 		asked := newPrompt(g.io)
@@ -88,10 +91,13 @@ func (f *filling) find(ctx context.Context, s extensions.Secret) (string, error)
 	return f.known[s], nil
 }
 
-// development are the credentials of brokers and databases that are started
-// for developing.
+// guarded are beginnings of the names of secrets that hold credentials of what
+// is started for developing: brokers and databases.
+var guarded = []string{"toa-amqp-", "toa-convergence-", "toa-mongodb"}
+
+// development are those credentials.
 func development(_ context.Context, s extensions.Secret) (string, error) {
-	if !strings.HasPrefix(s.Name, "toa-amqp-") && !strings.HasPrefix(s.Name, "toa-mongodb") {
+	if !slices.ContainsFunc(guarded, func(prefix string) bool { return strings.HasPrefix(s.Name, prefix) }) {
 		return "", nil
 	}
 	return map[string]string{"username": "developer", "password": "secret"}[s.Key], nil
@@ -100,4 +106,23 @@ func development(_ context.Context, s extensions.Secret) (string, error) {
 // ofProcess takes a variable of this process that is called as the key is.
 func (g *globals) ofProcess(_ context.Context, s extensions.Secret) (string, error) {
 	return g.io.Env(s.Key), nil
+}
+
+// keyring are the keys that identity tokens are encrypted with.
+type keyring map[string]extensions.KeyFormat
+
+// generate makes a key that nobody has but this machine. It is kept as all that
+// is filled in, so tokens stay valid.
+func (k keyring) generate(_ context.Context, s extensions.Secret) (string, error) {
+	format, known := k[s.Key]
+	if !known || s.Name != extensions.ConfigurationSecret {
+		return "", nil
+	}
+	random := make([]byte, 32)
+	rand.Read(random) // it ends the process rather than fail
+	key := base64.RawURLEncoding.EncodeToString(random)
+	if format == extensions.KeyPASETO {
+		key = "k3.local." + key
+	}
+	return key, nil
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"errors"
 	"maps"
 	"os"
@@ -58,7 +59,7 @@ func TestFilling(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var asked bytes.Buffer
 			g := &globals{io: IO{In: strings.NewReader(c.input), Err: &asked, Env: process}}
-			entries, err := g.filling(c.kept, &c.flags).entries(t.Context(), secretVariables())
+			entries, err := g.filling(c.kept, &c.flags, nil).entries(t.Context(), secretVariables())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -73,6 +74,44 @@ func TestFilling(t *testing.T) {
 				t.Errorf("asked %q, want %q", asked.String(), c.asked)
 			}
 		})
+	}
+}
+
+// Keys of identity tokens are made up, each time another, unless there is one.
+func TestTokenKeysAreGenerated(t *testing.T) {
+	of := func(name, key string) extensions.Variable {
+		return extensions.Variable{Name: name, Secret: &extensions.Secret{Name: "toa-configuration", Key: key}}
+	}
+	variables := []extensions.Variable{of("MODERN", "A"), of("OLD", "B"), of("SET", "C"), of("KEPT", "D"), of("OTHER", "E")}
+	tokens := map[string]extensions.KeyFormat{"A": extensions.KeyJWE, "B": extensions.KeyPASETO, "C": extensions.KeyJWE, "D": extensions.KeyJWE}
+	g := &globals{io: IO{Env: func(name string) string { return map[string]string{"C": "of the process"}[name] }}}
+	generate := func(flags envFlags) map[string]string {
+		t.Helper()
+		entries, err := g.filling(map[string]string{"KEPT": "mine"}, &flags, tokens).entries(t.Context(), variables)
+		if err != nil {
+			t.Fatal(err)
+		}
+		values := map[string]string{}
+		for _, e := range entries {
+			values[e.name] = e.value
+		}
+		return values
+	}
+	first, second := generate(envFlags{dev: true}), generate(envFlags{dev: true})
+	for name, prefix := range map[string]string{"MODERN": "", "OLD": "k3.local."} {
+		encoded, found := strings.CutPrefix(first[name], prefix)
+		if key, err := base64.RawURLEncoding.DecodeString(encoded); err != nil || !found || len(key) != 32 {
+			t.Errorf("%s = %q: want 32 bytes in base64url after %q", name, first[name], prefix)
+		}
+		if first[name] == second[name] {
+			t.Errorf("%s is %q twice", name, first[name])
+		}
+	}
+	if first["SET"] != "of the process" || first["KEPT"] != "mine" || first["OTHER"] != "" {
+		t.Errorf("got %v", first)
+	}
+	if got := generate(envFlags{}); got["MODERN"] != "" {
+		t.Errorf("without --dev: %v", got)
 	}
 }
 

@@ -3,10 +3,12 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"time"
+	"io"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"toa.io/toa/images"
 	"toa.io/toa/internal/ui"
 	"toa.io/toa/orchestrator"
 )
@@ -16,7 +18,7 @@ func graphCommand(g *globals) *cobra.Command {
 		Use:   "graph",
 		Short: "Build, plan and look at the graph of images",
 	}
-	cmd.AddCommand(graphBuild(g), graphPlan(g), graphShow(g), graphWhy(g), graphInputs(g))
+	cmd.AddCommand(graphBuild(g), graphPlan(g), graphApply(g), graphShow(g), graphWhy(g), graphInputs(g))
 	return cmd
 }
 
@@ -26,23 +28,23 @@ type buildFlags struct {
 	builder        string
 	builderAddress string
 	release        string
-	kubeContext    string
-	namespace      string
-	wait           bool
-	timeout        time.Duration
-	atomic         bool
-	verify         string
-	jobs           int
-	keepGoing      bool
-	only           []string
-	rebuild        bool
-	mono           bool
-	locked         bool
-	indexOnly      bool
-	output         string
-	summary        string
-	trace          string
-	dryRun         bool
+	releaseFlags
+	verify    string
+	jobs      int
+	keepGoing bool
+	only      []string
+	rebuild   bool
+	mono      bool
+	locked    bool
+	indexOnly bool
+	output    string
+	summary   string
+	trace     string
+	dryRun    bool
+	// local publishes to no registry.
+	local bool
+	// saved is the plan that must still hold, or nothing is done.
+	saved *orchestrator.Saved
 }
 
 func graphBuild(g *globals) *cobra.Command {
@@ -56,34 +58,37 @@ release. Nothing is released unless every image is published.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.dryRun {
-				return g.plan(cmd, environment(g, args), &planFlags{registry: f.registry, rebuild: f.rebuild, mono: f.mono, output: planOutput(f.output)})
+				return g.plan(cmd, environment(g, args), &planFlags{
+					registry: f.registry, rebuild: f.rebuild, mono: f.mono, output: planOutput(f.output),
+					release: buildFlags{release: f.release, releaseFlags: f.releaseFlags, builder: f.builder, builderAddress: f.builderAddress},
+				})
 			}
 			return g.build(cmd, environment(g, args), f)
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.registry, "registry", "", "publish under this base instead of registry.base")
-	flags.StringVar(&f.builder, "builder", "", "auto, native, buildkit or docker (default: builder.kind, or auto)")
-	flags.StringVar(&f.builderAddress, "builder-address", "", "address of the engine (default: builder.address)")
+	f.addRunFlags(flags)
+	f.releaseFlags.add(flags)
 	flags.StringVar(&f.release, "release", "auto", "auto, apply, package or none")
-	flags.StringVar(&f.kubeContext, "kube-context", "", "kubeconfig context of the cluster (default: release.context)")
-	flags.StringVarP(&f.namespace, "namespace", "n", "", "namespace of the release (default: release.namespace)")
-	flags.BoolVarP(&f.wait, "wait", "w", false, "the release is done when its pods are ready")
-	flags.DurationVarP(&f.timeout, "timeout", "t", 0, "how long a release may take, for instance 10m")
-	flags.BoolVar(&f.atomic, "atomic", false, "roll a failed release back")
-	flags.StringVar(&f.verify, "verify", "release", "which published images to check with the registry: release, never, always, older:DURATION or sample:N%")
-	flags.IntVarP(&f.jobs, "jobs", "j", 0, "how many images to build at a time (default 4)")
 	flags.BoolVar(&f.keepGoing, "keep-going", false, "build what can be built after a failure; nothing is released")
 	flags.StringSliceVar(&f.only, "only", nil, "build only these images and what they need; nothing is released")
 	flags.BoolVar(&f.rebuild, "rebuild", false, "build every image, whatever is published")
 	flags.BoolVar(&f.mono, "mono", false, monoUsage)
 	flags.BoolVar(&f.locked, "locked", false, "fail where toa.lock or a missing lockfile would have to change")
 	flags.BoolVar(&f.indexOnly, "index-only", false, "build what the index does not know without asking the registry")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "plan only")
+	return cmd
+}
+
+// addRunFlags adds those that say how a run goes about its work.
+func (f *buildFlags) addRunFlags(flags *pflag.FlagSet) {
+	f.addBuilderFlags(flags)
+	flags.StringVar(&f.verify, "verify", "release", "which published images to check with the registry: release, never, always, older:DURATION or sample:N%")
+	flags.IntVarP(&f.jobs, "jobs", "j", 0, "how many images to build at a time (default 4)")
 	flags.StringVar(&f.output, "output", "auto", "auto, tty, plain or json")
 	flags.StringVar(&f.summary, "summary", "", "append a Markdown summary to this file (GITHUB_STEP_SUMMARY is honoured)")
 	flags.StringVar(&f.trace, "trace", "", "write a trace of the run to this file (Chrome trace format)")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "plan only")
-	return cmd
 }
 
 // environment is the argument of a command, or TOA_ENV.
@@ -100,6 +105,12 @@ type planFlags struct {
 	mono     bool
 	check    bool
 	output   string
+	// diff shows what the release would change, save writes the plan to a file;
+	// both ask the cluster where one is named.
+	diff bool
+	save string
+	// release says where the release would go, and what builds.
+	release buildFlags
 }
 
 func planOutput(output string) string {
@@ -114,7 +125,13 @@ func graphPlan(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan [environment]",
 		Short: "Say what build would do and why, offline, changing nothing",
-		Args:  cobra.MaximumNArgs(1),
+		Long: `Plan says which images build would build and why. It sends nothing.
+
+With --diff it also says what the release would change, object by object: against
+what is deployed where a cluster is named, else against the last package. With
+--out it saves all that, and ` + "`toa graph apply`" + ` carries out just that. Where a
+cluster is named, both ask it what is deployed.`,
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return g.plan(cmd, environment(g, args), f)
 		},
@@ -125,30 +142,48 @@ func graphPlan(g *globals) *cobra.Command {
 	flags.BoolVar(&f.check, "check", false, "exit with 3 when something would be built")
 	flags.BoolVar(&f.mono, "mono", false, monoUsage)
 	flags.StringVar(&f.output, "output", "text", "text or json")
+	flags.BoolVar(&f.diff, "diff", false, "show what the release would change, object by object")
+	flags.StringVarP(&f.save, "out", "o", "", "save the plan to this file, for `toa graph apply`")
+	flags.StringVar(&f.release.release, "release", releaseAuto, "auto, apply, package or none")
+	addClusterFlags(flags, &f.release.kubeContext, &f.release.namespace)
+	f.release.addBuilderFlags(flags)
 	return cmd
 }
 
 func (g *globals) plan(cmd *cobra.Command, environment string, f *planFlags) error {
-	write := ui.WritePlan
-	switch f.output {
-	case "text":
-	case "json":
-		write = ui.WritePlanJSON
-	default:
+	if f.output != "text" && f.output != "json" {
 		return usage(cmd, fmt.Errorf("unknown output %q: use text or json", f.output))
+	}
+	if err := f.release.checkBuilder(cmd); err != nil {
+		return err
 	}
 	s, plan, err := g.planned(cmd, environment, f.registry, f.rebuild, f.mono)
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	if err := write(g.io.Out, plan); err != nil {
+	s.engines(&f.release, &images.Native{}, nil).explain(plan)
+	changes, err := s.foresee(cmd, plan, f)
+	if err != nil {
+		return err
+	}
+	if err := f.write(g.io.Out, plan, changes); err != nil {
 		return err
 	}
 	if f.check && plan.Changes() {
 		return &exitError{exitWouldChange}
 	}
 	return nil
+}
+
+func (f *planFlags) write(out io.Writer, plan *orchestrator.Plan, changes *ui.Changes) error {
+	if f.output == "json" {
+		return ui.WritePlanJSON(out, plan, changes)
+	}
+	if err := ui.WritePlan(out, plan); err != nil || changes == nil {
+		return err
+	}
+	return ui.WriteChanges(out, *changes)
 }
 
 // planned opens a session and plans. The caller closes the session.

@@ -100,6 +100,8 @@ func normalised(c *workspace.Component) *document.Value {
 	}
 	if c.HasEntity {
 		add("entity", stored(member(stated, "entity"), c.Storage))
+	}
+	if c.HasEntity || c.Prototype != "" {
 		add("prototype", reference(c.Prototype))
 	}
 	add("bindings", texts(c.Bindings))

@@ -118,6 +118,8 @@ type session struct {
 	registry     string
 	ignore       []string
 	time         int64 // that files in images carry
+	// templates are the workspace's own, by kind of image.
+	templates map[string]string
 }
 
 // open finds and reads the workspace. The caller closes the session.
@@ -160,12 +162,15 @@ func (s *session) read(registry string) (err error) {
 	if s.time, err = s.epoch(); err != nil {
 		return err
 	}
+	if s.templates, err = readTemplates(s.root); err != nil {
+		return err
+	}
 	text, err := os.ReadFile(filepath.Join(s.root, cache.IgnoreFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err == nil {
-		s.ignore, err = cache.ParseIgnore(string(text))
+		s.ignore, err = cache.ParseIgnore(cache.IgnoreFile, string(text))
 	}
 	if err != nil {
 		return &configurationError{err}
@@ -191,6 +196,7 @@ func (s *session) planner() orchestrator.Planner {
 
 		Units:     s.units,
 		Installed: s.installed,
+		Templates: s.templates,
 		Epoch:     s.time,
 	}
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 
@@ -14,15 +13,25 @@ import (
 
 // choice picks variables of a deployment: those of all units, and those of the
 // named components and services, or of every one where none is named.
-type choice struct {
-	deployment *extensions.Deployment
-	components []*workspace.Component
+type choice struct{ deployment *extensions.Deployment }
+
+// among are those IDs that people name: by ID, label, or the name alone in the
+// default namespace.
+func among(ids, names []string) []string {
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+		return !slices.ContainsFunc(names, func(name string) bool { return name == label(id) || label(name) == label(id) })
+	})
+}
+
+func label(id string) string {
+	namespace, name, _ := strings.Cut(workspace.CompleteID(id), ".")
+	return workspace.Label(namespace, name)
 }
 
 // variables are the chosen ones, of each name the first: what is for all goes
 // first, then labels, sorted, then services by ID.
 func (c choice) variables(components, services []string) ([]extensions.Variable, error) {
-	labels, hosts := c.labels(), c.deployment.Services
+	labels, hosts := c.running(), c.deployment.Services
 	if len(components)+len(services) > 0 {
 		var err error
 		if labels, err = c.named(components); err != nil {
@@ -55,44 +64,36 @@ func firsts(all []extensions.Variable) []extensions.Variable {
 	})
 }
 
-// labels are those of the workspace's components, and of those that packages
-// bring and that have variables.
-func (c choice) labels() []string {
-	labels := slices.Collect(maps.Keys(c.deployment.Variables))
-	labels = slices.DeleteFunc(labels, func(key string) bool { return key == extensions.Global })
-	for _, component := range c.components {
-		labels = append(labels, component.Label)
-	}
-	slices.Sort(labels)
-	return slices.Compact(labels)
+// running are the labels of the components that are not evicted.
+func (c choice) running() []string {
+	return labels(slices.DeleteFunc(slices.Clone(c.deployment.Components), func(id string) bool {
+		return slices.Contains(c.deployment.Evicted, id)
+	}))
 }
 
-// named are the labels that people mean: by label, ID, or the name alone in the
-// default namespace.
+func labels(ids []string) []string {
+	all := make([]string, len(ids))
+	for i, id := range ids {
+		all[i] = label(id)
+	}
+	return all
+}
+
+// named are the labels that people mean.
 func (c choice) named(names []string) ([]string, error) {
-	known := c.labels()
-	var labels []string
+	known := labels(c.deployment.Components)
+	var meant []string
 	for _, name := range names {
-		namespace, bare, _ := strings.Cut(workspace.CompleteID(name), ".")
-		label := workspace.Label(namespace, bare)
 		switch {
 		case slices.Contains(known, name):
-			labels = append(labels, name)
-		case slices.Contains(known, label):
-			labels = append(labels, label)
+			meant = append(meant, name)
+		case slices.Contains(known, label(name)):
+			meant = append(meant, label(name))
 		default:
-			return nil, c.unknownComponent(name, known)
+			return nil, unknownName("component", name, slices.Concat(c.deployment.Components, known))
 		}
 	}
-	return labels, nil
-}
-
-func (c choice) unknownComponent(name string, known []string) error {
-	var candidates []string
-	for _, component := range c.components {
-		candidates = append(candidates, component.ID)
-	}
-	return unknownName("component", name, append(candidates, known...))
+	return meant, nil
 }
 
 // serving are the services that people mean: by ID, name, group, package or the

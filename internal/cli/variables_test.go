@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"toa.io/toa/extensions"
-	"toa.io/toa/workspace"
 )
 
 // aChoice has two components, one that a package brings, and two services.
@@ -16,17 +15,15 @@ func aChoice() choice {
 		return []extensions.Variable{{Name: name, Value: value}}
 	}
 	return choice{
-		components: []*workspace.Component{
-			{ID: "default.carts", Label: "default-carts"},
-			{ID: "shop.Orders", Label: "shop-orders"},
-			{ID: "shop.quiet", Label: "shop-quiet"},
-		},
 		deployment: &extensions.Deployment{
+			Components: []string{"default.carts", "identity.bans", "shop.Orders", "shop.gone", "shop.quiet"},
+			Evicted:    []string{"shop.gone"},
 			Variables: map[string][]extensions.Variable{
 				extensions.Global: one("ALL", "global"),
 				"shop-orders":     append(one("ORDERS", "1"), extensions.Variable{Name: "ALL", Value: "orders"}),
 				"default-carts":   one("CARTS", "1"),
 				"identity-bans":   one("BANS", "1"),
+				"shop-gone":       one("GONE", "1"),
 			},
 			Services: []extensions.Placed{
 				{Service: extensions.Service{Group: "cadence", Name: "metronome", Package: "@toa.io/extensions.cadence", Variables: one("BEAT", "1")}},
@@ -52,6 +49,7 @@ func TestChoice(t *testing.T) {
 		{"of the default namespace", []string{"carts"}, nil, "ALL CARTS"},
 		{"several, twice", []string{"shop.orders", "carts", "carts"}, nil, "ALL CARTS ORDERS"},
 		{"one without variables", []string{"shop.quiet"}, nil, "ALL"},
+		{"one that is evicted", []string{"shop.gone"}, nil, "ALL GONE"},
 		{"one that is brought", []string{"identity.bans"}, nil, "ALL BANS"},
 		{"a service by group", nil, []string{"exposition"}, "ALL BANS ROUTES"},
 		{"by name", nil, []string{"gateway"}, "ALL BANS ROUTES"},

@@ -2,9 +2,11 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"testing"
 
+	old "go.yaml.in/yaml/v2"
 	"go.yaml.in/yaml/v3"
 	"pgregory.net/rapid"
 
@@ -63,18 +65,49 @@ func TestYAMLIsReadAsItWas(t *testing.T) {
 		if got, want := read.JSON(), v.JSON(); string(got) != string(want) {
 			r.Fatalf("we read %s, want %s of\n%s", got, want, data)
 		}
-		var got map[string]any
-		if err := yaml.Unmarshal(data, &got); err != nil {
-			r.Fatalf("%v of\n%s", err, data)
-		}
-		again, err := json.Marshal(got)
-		if err != nil {
-			r.Fatal(err)
-		}
-		if !reflect.DeepEqual(decoded(r, again), decoded(r, v.JSON())) {
-			r.Fatalf("others read %s, want %s of\n%s", again, v.JSON(), data)
+		for version, unmarshal := range map[string]func([]byte, any) error{
+			"1.1": old.Unmarshal,
+			"1.2": yaml.Unmarshal,
+		} {
+			got := map[string]any{}
+			if err := unmarshal(data, &got); err != nil {
+				r.Fatalf("YAML %s: %v of\n%s", version, err, data)
+			}
+			again, err := json.Marshal(keyed(got))
+			if err != nil {
+				r.Fatal(err)
+			}
+			if !reflect.DeepEqual(decoded(r, again), decoded(r, v.JSON())) {
+				r.Fatalf("readers of YAML %s read %s, want %s of\n%s", version, again, v.JSON(), data)
+			}
 		}
 	})
+}
+
+// keyed makes keys text for JSON. A reader of YAML 1.1 takes some for other than
+// text: these cannot be mistaken for what was written.
+func keyed(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, value := range v {
+			v[key] = keyed(value)
+		}
+	case map[any]any:
+		object := map[string]any{}
+		for key, value := range v {
+			name, isText := key.(string)
+			if !isText {
+				name = fmt.Sprintf("%T %v", key, key)
+			}
+			object[name] = keyed(value)
+		}
+		return object
+	case []any:
+		for i, item := range v {
+			v[i] = keyed(item)
+		}
+	}
+	return v
 }
 
 func decoded(r *rapid.T, data []byte) (v any) {

@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"toa.io/toa/images"
+	"toa.io/toa/images/buildkit"
+	"toa.io/toa/images/docker"
+	"toa.io/toa/orchestrator"
+	"toa.io/toa/templates"
+)
+
+const builderAuto = "auto"
+
+func (f *buildFlags) addBuilderFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&f.builder, "builder", "", "auto, native, buildkit or docker (default: builder.kind, or auto)")
+	flags.StringVar(&f.builderAddress, "builder-address", "", "address of the BuildKit engine, or several with commas (default: builder.address, or BUILDKIT_HOST)")
+}
+
+// checkBuilder refuses a builder that there is none of.
+func (f *buildFlags) checkBuilder(cmd *cobra.Command) error {
+	switch f.builder {
+	case "", builderAuto, images.BuilderNative, images.BuilderBuildKit, images.BuilderDocker:
+	default:
+		return usage(cmd, fmt.Errorf("unknown builder %q: use auto, native, buildkit or docker", f.builder))
+	}
+	if _, err := buildkit.ParseAddresses(f.builderAddress); f.builderAddress != "" && err != nil {
+		return usage(cmd, fmt.Errorf("--builder-address: %w", err))
+	}
+	return nil
+}
+
+// engines are what flags, context and machine say of builders.
+type engines struct {
+	kind, address, cache string
+	// root is where relative image layouts start from.
+	root string
+	// hostOnly says that images are for this machine's platform.
+	hostOnly bool
+	native   *images.Native
+	observe  orchestrator.Observe
+}
+
+func (s *session) engines(f *buildFlags, native *images.Native, observe orchestrator.Observe) engines {
+	settings := s.workspace.Context.Builder
+	return engines{
+		kind:     cmp.Or(f.builder, settings.Kind, builderAuto),
+		address:  cmp.Or(f.builderAddress, settings.Address, s.io.Env("BUILDKIT_HOST")),
+		cache:    settings.Cache,
+		root:     s.root,
+		hostOnly: s.workspace.Context.Registry.Platforms == nil,
+		native:   native,
+		observe:  observe,
+	}
+}
+
+// builder contacts nothing before it is asked for an image.
+func (e engines) builder() (orchestrator.Builder, error) {
+	switch e.kind {
+	case images.BuilderNative:
+		return e.native, nil
+	case images.BuilderBuildKit:
+		if e.address == "" {
+			return nil, &configurationError{errors.New("builder buildkit has no address: state builder.address in context.toa.yaml, --builder-address URL or BUILDKIT_HOST")}
+		}
+		return e.buildkit(), nil
+	case images.BuilderDocker:
+		return e.docker(), nil
+	default:
+		return e.chooser(), nil
+	}
+}
+
+func (e engines) buildkit() *buildkit.Builder {
+	return &buildkit.Builder{Images: e.native, Address: e.address, Cache: e.cache, Observe: e.observe}
+}
+
+func (e engines) docker() *docker.Builder {
+	return &docker.Builder{
+		Blobs: e.native.Blobs, Layout: e.native.Layout, Root: e.root, Cache: e.cache, HostOnly: e.hostOnly, Observe: e.observe,
+	}
+}
+
+// explain says of each image that is to be built which builder makes it.
+func (e engines) explain(plan *orchestrator.Plan) {
+	for i := range plan.Steps {
+		if step := &plan.Steps[i]; !step.Cached {
+			step.Builder = e.why(*step)
+		}
+	}
+}
+
+func (e engines) why(step orchestrator.Step) string {
+	switch e.kind {
+	case images.BuilderNative:
+		return (&images.Chooser{}).Why(step)
+	case builderAuto:
+		return e.chooser().Why(step)
+	default:
+		return e.kind
+	}
+}
+
+// chooser builds natively what it can; of the engines it knows those that are there.
+func (e engines) chooser() *images.Chooser {
+	c := &images.Chooser{Native: e.native, Observe: e.observe}
+	if e.address != "" {
+		c.BuildKit = e.buildkit()
+	}
+	if _, err := exec.LookPath("docker"); err == nil {
+		c.Docker = e.docker()
+	}
+	return c
+}
+
+// readTemplates reads the workspace's own Dockerfile templates:
+// templates/composition.Dockerfile, and so on for each kind of image.
+func readTemplates(root string) (map[string]string, error) {
+	own := map[string]string{}
+	for _, kind := range []string{orchestrator.KindComposition, orchestrator.KindDependencies, orchestrator.KindService} {
+		path := "templates/" + kind + ".Dockerfile"
+		text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(path)))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = templates.CheckTemplate(string(text))
+		}
+		if err != nil {
+			return nil, &configurationError{fmt.Errorf("%s: %w", path, err)}
+		}
+		own[kind] = string(text)
+	}
+	return own, nil
+}
