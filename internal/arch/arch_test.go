@@ -21,13 +21,17 @@ var house = arch.Law{
 
 		"workspace":         {Imports: []string{"document", "graph"}},
 		"extensions":        {Imports: []string{"workspace", "document", "graph"}},
-		"extensions/bridge": {Imports: []string{"extensions"}},
+		"extensions/bridge": {Imports: []string{"extensions", "workspace", "document"}},
 		"chart":             {Imports: []string{"workspace", "extensions", "document", "graph"}},
 
 		"orchestrator": {Imports: []string{"workspace", "graph", "cache", "templates", "chart"}},
 
-		"images":  {Imports: []string{"orchestrator", "workspace", "graph", "cache", "templates"}},
-		"release": {Imports: []string{"chart", "orchestrator", "workspace", "cache"}},
+		"images":          {Imports: []string{"orchestrator", "workspace", "graph", "cache", "templates"}},
+		"images/buildkit": {Imports: []string{"images", "orchestrator", "graph", "cache", "templates"}},
+		"images/docker":   {Imports: []string{"images", "orchestrator", "cache", "templates"}},
+
+		"release":         {Imports: []string{"chart", "orchestrator", "workspace", "document", "cache"}},
+		"release/cluster": {Imports: []string{"release", "chart", "orchestrator", "workspace", "cache"}},
 
 		"internal/ui":  {Imports: []string{"orchestrator", "graph"}},
 		"internal/cli": {Imports: []string{"*"}},
@@ -35,29 +39,35 @@ var house = arch.Law{
 
 		"internal/arch": {},
 
+		"internal/enginetest": {},
+		"internal/kubetest":   {},
+
 		"bench/generate":    {},
 		"bench/hash":        {Imports: []string{"cache"}},
 		"bench/openread":    {},
 		"bench/registry":    {},
 		"bench/remotewrite": {},
 		"bench/run":         {},
+		"test/corpus":       {},
+		"test/corpus/pack":  {Imports: []string{"test/corpus"}},
 		"test/strict":       {},
 	},
 	Owners: []arch.Owner{
 		{Module: "go.etcd.io/bbolt", Rooms: []string{"cache"}},
 		{Module: "github.com/zeebo/blake3", Rooms: []string{"cache"}},
 
-		{Module: "github.com/moby/buildkit", Rooms: []string{"images"}},
-		{Module: "github.com/tonistiigi/fsutil", Rooms: []string{"images"}},
+		{Module: "github.com/moby/buildkit", Rooms: []string{"images/buildkit", "internal/enginetest"}},
+		{Module: "github.com/tonistiigi/fsutil", Rooms: []string{"images/buildkit"}},
+		{Module: "github.com/containerd", Rooms: []string{"images/buildkit"}, Tests: []string{"images"}},
 		{
 			Module: "github.com/google/go-containerregistry",
-			Rooms:  []string{"images", "bench/remotewrite"},
-			Tests:  []string{"cmd/toa", "internal/cli"}, // they link it already, through images
+			Rooms:  []string{"images", "bench/remotewrite", "internal/enginetest"},
+			Tests:  []string{"cmd/toa", "internal/cli", "images/buildkit", "images/docker"}, // they link it already, through images
 		},
 
-		{Module: "helm.sh/helm/v3", Rooms: []string{"release"}},
-		{Module: "k8s.io", Rooms: []string{"release"}},
-		{Module: "sigs.k8s.io", Rooms: []string{"release"}},
+		{Module: "helm.sh/helm/v3", Rooms: []string{"release/cluster"}, Tests: []string{"release", "images", "cmd/toa"}},
+		{Module: "k8s.io", Rooms: []string{"release/cluster", "internal/kubetest"}, Tests: []string{"release", "cmd/toa"}},
+		{Module: "sigs.k8s.io", Rooms: []string{"release/cluster"}, Tests: []string{"release"}},
 
 		{Module: "github.com/spf13/cobra", Rooms: []string{"internal/cli"}},
 		{Module: "github.com/spf13/pflag", Rooms: []string{"internal/cli"}},
@@ -65,10 +75,10 @@ var house = arch.Law{
 		{Module: "golang.org/x/term", Rooms: []string{"internal/ui", "internal/cli"}},
 
 		{Module: "go.yaml.in/yaml", Rooms: []string{"document"}, Tests: []string{"*"}},
-		{Module: "github.com/distribution/distribution/v3", Rooms: []string{"internal/cli", "bench/registry"}, Tests: []string{"*"}},
+		{Module: "github.com/distribution/distribution/v3", Rooms: []string{"internal/cli", "internal/enginetest", "bench/registry"}, Tests: []string{"*"}},
 
 		{Module: "go.starlark.net", Tests: []string{"internal/arch"}},
-		{Module: "github.com/rogpeppe/go-internal", Tests: []string{"*"}},
+		{Module: "github.com/rogpeppe/go-internal", Rooms: []string{"release/cluster", "test/corpus", "test/corpus/pack"}, Tests: []string{"*"}},
 		{Module: "pgregory.net/rapid", Tests: []string{"*"}},
 	},
 	Banned: []string{
