@@ -18,12 +18,14 @@ import (
 
 	"toa.io/toa/internal/enginetest"
 	"toa.io/toa/internal/kubetest"
+	"toa.io/toa/release"
+	"toa.io/toa/release/cluster"
 )
 
 // TestClusterScripts are the promises of the command line about releases, on a
 // real control plane and a real engine.
 func TestClusterScripts(t *testing.T) {
-	cluster, engine := kubetest.Shared(t), enginetest.BuildKit(t)
+	kube, engine := kubetest.Shared(t), enginetest.BuildKit(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/cluster",
 		RequireExplicitExec: true,
@@ -32,9 +34,10 @@ func TestClusterScripts(t *testing.T) {
 			env.Setenv("TOA_CACHE_DIR", filepath.Join(env.WorkDir, "cache"))
 			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 			env.Setenv("SHOP", absolute(t, "../../examples/shop"))
-			env.Setenv("KUBECONFIG", cluster.Kubeconfig)
-			env.Setenv("CLUSTER", cluster.Context)
+			env.Setenv("KUBECONFIG", kube.Kubeconfig)
+			env.Setenv("CLUSTER", kube.Context)
 			env.Setenv("ENGINE", engine)
+			env.Setenv("TRIAL", absolute(t, "../../extensions/testdata/trial"))
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -44,9 +47,10 @@ func TestClusterScripts(t *testing.T) {
 			"reference": copyReference,
 			"replace":   replaceText,
 			"copydir":   copyDirectory,
-			"namespace": makeNamespace(cluster.Client),
-			"pods":      listPods(cluster.Client),
+			"namespace": makeNamespace(kube.Client),
+			"pods":      listPods(kube.Client),
 			"tagged":    checkTag,
+			"accepted":  checkAccepted(kube),
 		},
 	})
 }
@@ -98,6 +102,22 @@ func isReady(pod corev1.Pod) bool {
 	return pod.DeletionTimestamp == nil && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 	})
+}
+
+// checkAccepted has the API server judge manifests, in a namespace.
+func checkAccepted(kube *kubetest.Cluster) func(*testscript.TestScript, bool, []string) {
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		if len(args) < 2 {
+			ts.Fatalf("usage: accepted NAMESPACE FILE...")
+		}
+		c, err := cluster.Open(release.Target{Kubeconfig: kube.Kubeconfig, Context: kube.Context, Namespace: args[0], Name: "accepted"})
+		ts.Check(err)
+		for _, file := range args[1:] {
+			if err := c.DryRun(context.Background(), ts.ReadFile(file)); (err != nil) != neg {
+				ts.Fatalf("%s: %v", file, err)
+			}
+		}
+	}
 }
 
 // checkTag checks which digest a tag of a reference's repository names.
