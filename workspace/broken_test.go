@@ -177,6 +177,7 @@ var broken = []struct{ name, file, text, want string }{
 	{"files above", manifestPath, "namespace: store\nname: orders\nfiles: [../lib]\n", "components/store.orders/manifest.toa.yaml:3:9: files[0]: expected a relative path or glob without `..`, found \"../lib\""},
 	{"files absolute", manifestPath, "namespace: store\nname: orders\nfiles: [/etc/passwd]\n", "components/store.orders/manifest.toa.yaml:3:9: files[0]: expected a relative path or glob without `..`, found \"/etc/passwd\""},
 	{"files with an open bracket", manifestPath, "namespace: store\nname: orders\nfiles: ['[a']\n", "components/store.orders/manifest.toa.yaml:3:9: files[0]: expected a glob whose brackets are closed, found \"[a\""},
+	{"ignored with a backslash before a digit", manifestPath, "namespace: store\nname: orders\nignore: ['*.md', '\\1']\n", "components/store.orders/manifest.toa.yaml:3:18: ignore[1]: expected a glob with a backslash before nothing but punctuation, found \"\\\\1\""},
 	{"ignored above", manifestPath, "namespace: store\nname: orders\nignore: ['!../x']\n", "components/store.orders/manifest.toa.yaml:3:10: ignore[0]: expected a relative path or glob without `..`, found \"!../x\""},
 	{"run that is a list", manifestPath, "namespace: store\nname: orders\nbuild: {run: [make]}\n", "components/store.orders/manifest.toa.yaml:3:14: build.run: expected text, found a list"},
 	{"operations that are a list", manifestPath, "namespace: store\nname: orders\noperations: [get]\n", "components/store.orders/manifest.toa.yaml:3:13: operations: expected an object, found a list"},

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/moby/patternmatcher"
+
 	"toa.io/toa/document"
 )
 
@@ -62,7 +64,21 @@ func relativePattern(text string) string {
 	if _, err := path.Match(text, ""); err != nil {
 		return "a glob whose brackets are closed"
 	}
+	if !matchable(text) {
+		return "a glob with a backslash before nothing but punctuation"
+	}
 	return ""
+}
+
+// matchable tells whether paths can be matched by a pattern. What matches them
+// later compiles it only then.
+func matchable(pattern string) bool {
+	m, err := patternmatcher.New([]string{pattern})
+	if err != nil {
+		return false
+	}
+	_, err = m.MatchesOrParentMatches("a")
+	return err == nil
 }
 
 func ignorePattern(text string) string {

@@ -9,11 +9,11 @@ import (
 // it, so a rule that refuses what was accepted before needs a new version here,
 // as does every new field.
 const (
-	contextSchema  = "toa/memo/context/v2"
-	manifestSchema = "toa/memo/manifest/v3"
+	contextSchema  = "toa/memo/context/v3"
+	manifestSchema = "toa/memo/manifest/v4"
 	packageSchema  = "toa/memo/package/v2"
 	// prototypeSchema is of a manifest whose component nobody sees.
-	prototypeSchema = "toa/memo/prototype/v1"
+	prototypeSchema = "toa/memo/prototype/v2"
 )
 
 func (f *contextFile) visit(c *codec) {
