@@ -39,7 +39,7 @@ func (c *Chooser) Build(ctx context.Context, step orchestrator.Step, deps []orch
 	if reason == "" {
 		return image, err
 	}
-	name, engine := c.engine()
+	name, engine := c.Engine()
 	if engine == nil {
 		return nil, &NoEngineError{Reason: err}
 	}
@@ -64,9 +64,9 @@ func engineReason(err error) string {
 	}
 }
 
-// engine is the one that is used: BuildKit before Docker, since its address was
-// stated by someone.
-func (c *Chooser) engine() (string, orchestrator.Builder) {
+// Engine is the one that is used, by name, nil if there is none: BuildKit before
+// Docker, since its address was stated by someone.
+func (c *Chooser) Engine() (string, orchestrator.Builder) {
 	switch {
 	case c.BuildKit != nil:
 		return BuilderBuildKit, c.BuildKit
@@ -81,7 +81,7 @@ func (c *Chooser) engine() (string, orchestrator.Builder) {
 // asked for that, so where packages are installed it says what may change it.
 func (c *Chooser) Why(step orchestrator.Step) string {
 	reason := engineReason(needsEngine(step))
-	name, _ := c.engine()
+	name, _ := c.Engine()
 	switch {
 	case reason != "" && name == "":
 		return "no builder: " + reason

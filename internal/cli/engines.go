@@ -92,21 +92,23 @@ func (e engines) docker() *docker.Builder {
 
 // explain says of each image that is to be built which builder makes it.
 func (e engines) explain(plan *orchestrator.Plan) {
+	why := e.why()
 	for i := range plan.Steps {
 		if step := &plan.Steps[i]; !step.Cached {
-			step.Builder = e.why(*step)
+			step.Builder = why(*step)
 		}
 	}
 }
 
-func (e engines) why(step orchestrator.Step) string {
+// why tells of a step; which engines there are is found out once.
+func (e engines) why() func(orchestrator.Step) string {
 	switch e.kind {
 	case images.BuilderNative:
-		return (&images.Chooser{}).Why(step)
+		return (&images.Chooser{}).Why
 	case builderAuto:
-		return e.chooser().Why(step)
+		return e.chooser().Why
 	default:
-		return e.kind
+		return func(orchestrator.Step) string { return e.kind }
 	}
 }
 

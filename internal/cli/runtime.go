@@ -106,13 +106,9 @@ func (e engines) inside() (orchestrator.Builder, error) {
 	if e.kind != "" && e.kind != builderAuto {
 		return e.builder()
 	}
-	c := e.chooser()
-	switch {
-	case c.BuildKit != nil:
-		return c.BuildKit, nil
-	case c.Docker != nil:
-		return c.Docker, nil
-	default:
+	_, engine := e.chooser().Engine()
+	if engine == nil {
 		return nil, &configurationError{errors.New("no engine is known: state --builder-address URL or BUILDKIT_HOST, or install Docker with buildx")}
 	}
+	return engine, nil
 }
