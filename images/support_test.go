@@ -7,12 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -31,6 +29,7 @@ import (
 	"toa.io/toa/cache"
 	"toa.io/toa/graph"
 	"toa.io/toa/images"
+	"toa.io/toa/internal/treetest"
 	"toa.io/toa/orchestrator"
 	"toa.io/toa/templates"
 )
@@ -199,53 +198,14 @@ func (b *bench) publish(t testing.TB, to orchestrator.Registry, step orchestrato
 	return digest
 }
 
-// files maps paths to contents; a leading "x:" makes one executable, "->" a link.
-type files map[string]string
+type files treetest.Files
 
 func (f files) write(t testing.TB, dir string) string {
 	t.Helper()
-	for path, content := range f {
-		full := filepath.Join(dir, filepath.FromSlash(path))
-		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		var err error
-		if target, link := strings.CutPrefix(content, "->"); link {
-			err = os.Symlink(target, full)
-		} else if script, exec := strings.CutPrefix(content, "x:"); exec {
-			err = os.WriteFile(full, []byte(script), 0o755)
-		} else {
-			err = os.WriteFile(full, []byte(content), 0o644)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
+	return treetest.Files(f).Write(t, dir)
 }
 
-// tree lists all files of a directory.
-func tree(t testing.TB, dir string) *cache.Tree {
-	t.Helper()
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = root.Close() }()
-	var list []cache.File
-	err = fs.WalkDir(root.FS(), ".", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		file, err := cache.FileAt(root, path)
-		list = append(list, file)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cache.NewTree(list)
-}
+var tree = treetest.Tree
 
 // step is a composition of one directory for each label, from scratch.
 func step(t testing.TB, repository, tag string, dirs map[string]string) orchestrator.Step {

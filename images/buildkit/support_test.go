@@ -6,9 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -23,6 +20,7 @@ import (
 	"toa.io/toa/images"
 	"toa.io/toa/images/buildkit"
 	"toa.io/toa/internal/enginetest"
+	"toa.io/toa/internal/treetest"
 	"toa.io/toa/orchestrator"
 	"toa.io/toa/templates"
 )
@@ -148,53 +146,15 @@ func pull(t testing.TB, r orchestrator.Result, platform string) v1.Image {
 	return image
 }
 
-// files maps paths to contents; a leading "x:" makes one executable, "->" a link.
-type files map[string]string
+type files treetest.Files
 
+// write gives files modes that no image may show.
 func (f files) write(t testing.TB, dir string) string {
 	t.Helper()
-	for path, content := range f {
-		full := filepath.Join(dir, filepath.FromSlash(path))
-		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		var err error
-		if target, link := strings.CutPrefix(content, "->"); link {
-			err = os.Symlink(target, full)
-		} else if script, exec := strings.CutPrefix(content, "x:"); exec {
-			err = os.WriteFile(full, []byte(script), 0o777)
-		} else {
-			err = os.WriteFile(full, []byte(content), 0o600)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
+	return treetest.Files(f).WriteModes(t, dir, 0o600, 0o777)
 }
 
-// tree lists all files of a directory.
-func tree(t testing.TB, dir string) *cache.Tree {
-	t.Helper()
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = root.Close() }()
-	var list []cache.File
-	err = fs.WalkDir(root.FS(), ".", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		file, err := cache.FileAt(root, path)
-		list = append(list, file)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cache.NewTree(list)
-}
+var tree = treetest.Tree
 
 // goods and orders are two members.
 func goods(t testing.TB) string {

@@ -41,6 +41,7 @@ var house = arch.Law{
 
 		"internal/enginetest": {},
 		"internal/kubetest":   {},
+		"internal/treetest":   {Imports: []string{"cache"}},
 
 		"bench/generate":    {},
 		"bench/hash":        {Imports: []string{"cache"}},
