@@ -146,33 +146,34 @@ func (e *engine) merge(original, target kube.ResourceList, force bool) (*kube.Re
 	if err := e.pass(); err != nil {
 		return all, err
 	}
-	obsolete := original.Difference(target)
-	gone, err := e.Client.Update(obsolete, nil, force)
-	all.Deleted = gone.Deleted
-	if err != nil {
-		return all, err
+	for _, object := range original.Difference(target) {
+		deleted, err := e.discard(object)
+		if err != nil {
+			return all, fmt.Errorf("delete %s: %w", object.ObjectName(), err)
+		}
+		if deleted {
+			all.Deleted.Append(object)
+		}
 	}
-	return all, e.gone(obsolete.Difference(gone.Deleted))
+	return all, nil
 }
 
-// gone finds objects that should be deleted and are not. Helm only logs that it
-// could not, and it keeps what is marked to be kept.
-func (e *engine) gone(objects kube.ResourceList) error {
-	for _, object := range objects {
-		live, err := resource.NewHelper(object.Client, object.Mapping).Get(object.Namespace, object.Name)
-		if apierrors.IsNotFound(err) {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("look at %s: %w", object.ObjectName(), err)
-		}
-		annotations, err := meta.NewAccessor().Annotations(live)
-		if err != nil || annotations[kube.ResourcePolicyAnno] == kube.KeepPolicy {
-			continue
-		}
-		return fmt.Errorf("delete %s: it is still there", object.ObjectName())
+// discard deletes an object that is there and is not marked to be kept. Helm's
+// own way only logs that it could not.
+func (e *engine) discard(object *resource.Info) (bool, error) {
+	live, err := resource.NewHelper(object.Client, object.Mapping).Get(object.Namespace, object.Name)
+	if apierrors.IsNotFound(err) {
+		return false, nil
 	}
-	return nil
+	if err != nil {
+		return false, err
+	}
+	annotations, err := meta.NewAccessor().Annotations(live)
+	if err != nil || annotations[kube.ResourcePolicyAnno] == kube.KeepPolicy {
+		return false, err
+	}
+	_, errs := e.Client.DeleteWithPropagationPolicy(kube.ResourceList{object}, metav1.DeletePropagationBackground)
+	return true, errors.Join(errs...)
 }
 
 // mergeBatch updates objects of one kind, and goes on where one fails, so that

@@ -1,7 +1,9 @@
 package cluster
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -29,7 +31,7 @@ type patient struct {
 func (p *patient) RoundTrip(r *http.Request) (*http.Response, error) {
 	deadline := time.Now().Add(outage)
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {
-		response, err := p.next.RoundTrip(r)
+		response, err := p.whole(r)
 		if err == nil {
 			p.answered.Store(true)
 			return response, nil
@@ -46,6 +48,27 @@ func (p *patient) RoundTrip(r *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
+}
+
+// whole sends a request and reads the answer to its end, so that one which
+// breaks off is asked for again like one that never came.
+func (p *patient) whole(r *http.Request) (*http.Response, error) {
+	response, err := p.next.RoundTrip(r)
+	if err != nil || streams(r) {
+		return response, err
+	}
+	body, err := io.ReadAll(response.Body)
+	if err := errors.Join(err, response.Body.Close()); err != nil {
+		return nil, fmt.Errorf("read the answer of %s: %w", r.URL.Host, err)
+	}
+	response.Body = io.NopCloser(bytes.NewReader(body))
+	return response, nil
+}
+
+// streams tells requests whose answers go on for as long as somebody listens.
+func streams(r *http.Request) bool {
+	query := r.URL.Query()
+	return query.Has("watch") || query.Has("follow")
 }
 
 // repeatable tells whether a request may be sent again: it was surely not

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 )
@@ -78,6 +79,48 @@ func TestPatience(t *testing.T) {
 					if body != "body" {
 						t.Errorf("body %d is %q", i, body)
 					}
+				}
+			})
+		})
+	}
+}
+
+// torn answers with bodies that break off, once for each of its errors.
+type torn struct{ errs []error }
+
+func (b *torn) RoundTrip(*http.Request) (*http.Response, error) {
+	body := io.Reader(strings.NewReader("whole"))
+	if len(b.errs) > 0 {
+		body = io.MultiReader(strings.NewReader("who"), iotest.ErrReader(b.errs[0]))
+		b.errs = b.errs[1:]
+	}
+	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(body)}, nil
+}
+
+func TestPatienceWithAnswersThatBreakOff(t *testing.T) {
+	cut := func() []error { return []error{io.ErrUnexpectedEOF, syscall.ECONNRESET} }
+	tests := map[string]struct {
+		method, query string
+		want          error
+	}{
+		"asked for again":               {method: "GET"},
+		"deleted again":                 {method: "DELETE"},
+		"a POST may have done its work": {method: "POST", want: io.ErrUnexpectedEOF},
+		"a watch is handed on":          {method: "GET", query: "?watch=true", want: io.ErrUnexpectedEOF},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &patient{next: &torn{errs: cut()}, answered: new(atomic.Bool)}
+				p.answered.Store(true)
+				r, _ := http.NewRequestWithContext(t.Context(), test.method, "https://a.test/"+test.query, nil)
+				response, err := p.RoundTrip(r)
+				var body []byte
+				if err == nil {
+					body, err = io.ReadAll(response.Body)
+				}
+				if !errors.Is(err, test.want) || (err == nil) != (string(body) == "whole") {
+					t.Errorf("answer = %q, %v, want %v", body, err, test.want)
 				}
 			})
 		})
