@@ -19,8 +19,9 @@ help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 20
 
 .PHONY: build
-build: ## build ./toa
-	CGO_ENABLED=0 go build -trimpath -o toa ./cmd/toa
+build: ## build dist/toa, which starts fast, and dist/toa-full, which it becomes for clusters and BuildKit
+	CGO_ENABLED=0 go build -trimpath -tags slim -o dist/toa ./cmd/toa
+	CGO_ENABLED=0 go build -trimpath -o dist/toa-full ./cmd/toa
 
 .PHONY: test
 test: engines ## run all tests with the race detector

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"toa.io/toa/graph"
 )
@@ -18,11 +19,13 @@ type Tagger interface {
 	Tagged(ref Reference, tag string) bool
 }
 
+// Both are compiled when they are needed: bounds as large as these take longer
+// than the rest of the start.
 var (
 	// tagName is what the distribution specification allows.
-	tagName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
+	tagName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`) })
 	// contentTag is what a tag of content looks like, here or in earlier tools.
-	contentTag = regexp.MustCompile(`^(deps-)?[0-9a-f]{8,64}$`)
+	contentTag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(deps-)?[0-9a-f]{8,64}$`) })
 )
 
 // EnvironmentTag is the tag of images that run in an environment, which may be a
@@ -31,7 +34,7 @@ var (
 // content.
 func EnvironmentTag(environment string) string {
 	name, _, _ := strings.Cut(environment, ":")
-	if !tagName.MatchString(name) || contentTag.MatchString(name) {
+	if !tagName().MatchString(name) || contentTag().MatchString(name) {
 		return ""
 	}
 	return name

@@ -15,7 +15,8 @@ import (
 // tools are the programs that take part.
 type tools struct{ bin, toa string }
 
-// buildTools builds them into bin from the module in the working directory.
+// buildTools builds them into bin from the module in the working directory: toa
+// as `make build` installs it.
 func buildTools(ctx context.Context, bin, toa string) (tools, error) {
 	packages := []string{"./bench/generate", "./bench/hash", "./bench/openread", "./bench/registry", "./bench/remotewrite"}
 	if toa == "" {
@@ -25,9 +26,9 @@ func buildTools(ctx context.Context, bin, toa string) (tools, error) {
 	if err := os.MkdirAll(bin, 0o755); err != nil {
 		return tools{}, fmt.Errorf("make directory: %w", err)
 	}
-	args := append([]string{"build", "-trimpath", "-o", bin + string(filepath.Separator)}, packages...)
+	args := append([]string{"build", "-trimpath", "-tags", "slim", "-o", bin + string(filepath.Separator)}, packages...)
 	build := exec.CommandContext(ctx, "go", args...)
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as `make build` does
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if output, err := build.CombinedOutput(); err != nil {
 		return tools{}, fmt.Errorf("build programs: %w\n%s", err, output)
 	}

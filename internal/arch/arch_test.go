@@ -34,6 +34,7 @@ var house = arch.Law{
 		"release/cluster": {Imports: []string{"release", "chart", "orchestrator", "workspace", "cache"}},
 
 		"internal/ui":  {Imports: []string{"orchestrator", "graph"}},
+		"internal/sdk": {Imports: []string{"release/cluster", "images/buildkit", "images", "release", "chart", "orchestrator", "workspace", "cache"}},
 		"internal/cli": {Imports: []string{"*"}},
 		"cmd/toa":      {Imports: []string{"internal/cli"}},
 

@@ -11,6 +11,7 @@ import (
 
 	"toa.io/toa/cache"
 	"toa.io/toa/images"
+	"toa.io/toa/internal/sdk"
 	"toa.io/toa/internal/ui"
 	"toa.io/toa/orchestrator"
 )
@@ -33,6 +34,9 @@ func (g *globals) show(f *buildFlags, run func(ui.Sink) (orchestrator.Summary, e
 		return err
 	}
 	summary, err := run(sink)
+	if errors.Is(err, sdk.ErrNeeded) {
+		return err // the sink has told nothing yet, and the full binary opens its own
+	}
 	if err != nil && f.output == "json" {
 		sink.Observe(orchestrator.SummaryEvent{Summary: orchestrator.Summary{Err: err}})
 	}
@@ -141,7 +145,6 @@ func (g *globals) buildWith(ctx context.Context, environment string, f *buildFla
 		Foresee:   images.CheckArguments,
 		Jobs:      f.jobs,
 		KeepGoing: f.keepGoing,
-		Rebuild:   f.rebuild,
 		IndexOnly: f.indexOnly,
 		Trust:     trust,
 		Release:   delivery,

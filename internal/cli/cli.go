@@ -10,6 +10,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"toa.io/toa/internal/sdk"
 )
 
 // Exit codes (spec cli.md).
@@ -37,7 +39,7 @@ func (i Interrupt) Error() string { return "stopped by " + syscall.Signal(i).Str
 func Run(ctx context.Context, args []string, stdio IO) int {
 	root := newRoot(stdio)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	err := sdk.Elsewhere(root.ExecuteContext(ctx))
 	if err == nil {
 		return exitDone
 	}

@@ -3,8 +3,8 @@ package cli
 import (
 	"errors"
 
+	"toa.io/toa/internal/sdk"
 	"toa.io/toa/release"
-	"toa.io/toa/release/cluster"
 	"toa.io/toa/workspace"
 )
 
@@ -27,21 +27,21 @@ func (g *globals) settled(environment string, f releaseFlags) (workspace.Release
 }
 
 // openCluster opens the cluster of the release, for questions.
-func (g *globals) openCluster(environment string, f clusterFlags) (*cluster.Cluster, error) {
+func (g *globals) openCluster(environment string, f clusterFlags) (*sdk.Cluster, error) {
 	_, target, err := g.settled(environment, releaseFlags{kubeContext: f.kubeContext, namespace: f.namespace})
 	if err != nil {
 		return nil, err
 	}
-	return cluster.Open(target)
+	return sdk.Open(target)
 }
 
 // openAnyCluster opens a cluster for what no release is needed for: without a
 // workspace, flags say all.
-func (g *globals) openAnyCluster(environment string, f clusterFlags) (*cluster.Cluster, error) {
+func (g *globals) openAnyCluster(environment string, f clusterFlags) (*sdk.Cluster, error) {
 	c, err := g.openCluster(environment, f)
 	var missing *workspace.NotFoundError
 	if errors.As(err, &missing) && f.kubeContext != "" {
-		return cluster.Open(release.Target{Context: f.kubeContext, Namespace: f.namespace})
+		return sdk.Open(release.Target{Context: f.kubeContext, Namespace: f.namespace})
 	}
 	return c, err
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"toa.io/toa/chart"
+	"toa.io/toa/internal/sdk"
 	"toa.io/toa/orchestrator"
-	"toa.io/toa/release/cluster"
 )
 
 func deployCommand(g *globals) *cobra.Command {
@@ -40,6 +40,9 @@ published yet the digest is all zeros, which nothing can run by mistake.`,
 
 // printManifests is `deploy --dry`.
 func (g *globals) printManifests(command *cobra.Command, environment string, f *buildFlags) error {
+	if err := sdk.Needed(); err != nil {
+		return err
+	}
 	s, plan, err := g.planned(command, environment, f.registry, false, f.mono)
 	if err != nil {
 		return err
@@ -49,7 +52,7 @@ func (g *globals) printManifests(command *cobra.Command, environment string, f *
 	if err != nil {
 		return err
 	}
-	rendered, err := cluster.Render(made, f.over(s.workspace.Context.Release).Namespace)
+	rendered, err := sdk.Render(made, f.over(s.workspace.Context.Release).Namespace)
 	if err != nil {
 		return err
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"toa.io/toa/images"
-	"toa.io/toa/images/buildkit"
 	"toa.io/toa/images/docker"
+	"toa.io/toa/internal/sdk"
 	"toa.io/toa/orchestrator"
 	"toa.io/toa/templates"
 )
@@ -33,7 +33,7 @@ func (f *buildFlags) checkBuilder(cmd *cobra.Command) error {
 	default:
 		return usage(cmd, fmt.Errorf("unknown builder %q: use auto, native, buildkit or docker", f.builder))
 	}
-	if _, err := buildkit.ParseAddresses(f.builderAddress); f.builderAddress != "" && err != nil {
+	if _, err := sdk.ParseAddresses(f.builderAddress); f.builderAddress != "" && err != nil {
 		return usage(cmd, fmt.Errorf("--builder-address: %w", err))
 	}
 	return nil
@@ -65,6 +65,11 @@ func (s *session) engines(f *buildFlags, native *images.Native, observe orchestr
 
 // builder contacts nothing before it is asked for an image.
 func (e engines) builder() (orchestrator.Builder, error) {
+	if e.kind == images.BuilderBuildKit || e.kind == builderAuto && e.address != "" {
+		if err := sdk.Needed(); err != nil {
+			return nil, err
+		}
+	}
 	switch e.kind {
 	case images.BuilderNative:
 		return e.native, nil
@@ -80,8 +85,8 @@ func (e engines) builder() (orchestrator.Builder, error) {
 	}
 }
 
-func (e engines) buildkit() *buildkit.Builder {
-	return &buildkit.Builder{Images: e.native, Address: e.address, Cache: e.cache, Observe: e.observe}
+func (e engines) buildkit() *sdk.BuildKit {
+	return &sdk.BuildKit{Images: e.native, Address: e.address, Cache: e.cache, Observe: e.observe}
 }
 
 func (e engines) docker() *docker.Builder {

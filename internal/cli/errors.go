@@ -11,10 +11,10 @@ import (
 	"toa.io/toa/extensions"
 	"toa.io/toa/extensions/bridge"
 	"toa.io/toa/graph"
+	"toa.io/toa/internal/sdk"
 	"toa.io/toa/internal/ui"
 	"toa.io/toa/orchestrator"
 	"toa.io/toa/release"
-	"toa.io/toa/release/cluster"
 	"toa.io/toa/workspace"
 )
 
@@ -35,7 +35,7 @@ func isConfiguration(err error) bool {
 		is[*extensions.UnknownPackageError](err) || is[*extensions.PortConflictError](err) || is[*bridge.MissingNodeError](err) || is[*workspace.NotInstalledError](err) ||
 		is[*ui.ModeError](err) || is[*ui.FormatError](err) ||
 		is[*orchestrator.SavedError](err) || is[*orchestrator.MovedError](err) || is[*release.PackageError](err) ||
-		is[*cluster.UnnamedError](err) || is[*cluster.ContextError](err) || isRefused(err)
+		is[*release.UnnamedError](err) || is[*sdk.ContextError](err) || is[*sdk.MissingError](err) || isRefused(err)
 }
 
 // isRefused tells a release that was given up before anything was touched.

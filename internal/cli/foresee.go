@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"toa.io/toa/internal/sdk"
 	"toa.io/toa/internal/ui"
 	"toa.io/toa/orchestrator"
 	"toa.io/toa/release"
-	"toa.io/toa/release/cluster"
 )
 
 // foresee does what a plan does beyond the images: it compares the release with
@@ -21,6 +21,9 @@ func (s *session) foresee(cmd *cobra.Command, plan *orchestrator.Plan, f *planFl
 		return nil, nil
 	}
 	if err := f.release.checkRelease(cmd); err != nil {
+		return nil, err
+	}
+	if err := sdk.Needed(); err != nil {
 		return nil, err
 	}
 	delivery, err := s.delivery(&f.release, nil, s.note)
@@ -77,11 +80,11 @@ func (s *session) compare(ctx context.Context, delivery *orchestrator.Delivery, 
 	return all, nil
 }
 
-func (s *session) differences(ctx context.Context, delivery *orchestrator.Delivery, planned *orchestrator.SavedRelease) (string, []cluster.Change, error) {
+func (s *session) differences(ctx context.Context, delivery *orchestrator.Delivery, planned *orchestrator.SavedRelease) (string, []sdk.Change, error) {
 	if packager, ok := delivery.Releaser.(*release.Packager); ok {
 		return lastPackage(packager, planned)
 	}
-	c, err := cluster.Open(s.target(delivery.Releaser.(*cluster.Releaser).Settings))
+	c, err := sdk.Open(s.target(delivery.Releaser.(*sdk.Releaser).Settings))
 	if err != nil {
 		return "", nil, err
 	}
@@ -90,20 +93,20 @@ func (s *session) differences(ctx context.Context, delivery *orchestrator.Delive
 }
 
 // lastPackage compares with the package that was made last, if there is one.
-func lastPackage(packager *release.Packager, planned *orchestrator.SavedRelease) (string, []cluster.Change, error) {
+func lastPackage(packager *release.Packager, planned *orchestrator.SavedRelease) (string, []sdk.Change, error) {
 	data := packager.Last()
 	if data == nil {
-		changes, err := cluster.DiffManifests("", planned.Manifests)
+		changes, err := sdk.DiffManifests("", planned.Manifests)
 		return "nothing: no package was made yet", changes, err
 	}
 	made, err := release.Unpack(data)
 	if err != nil {
 		return "", nil, err
 	}
-	rendered, err := cluster.Render(made, planned.Namespace)
+	rendered, err := sdk.Render(made, planned.Namespace)
 	if err != nil {
 		return "", nil, err
 	}
-	changes, err := cluster.DiffManifests(rendered.Manifest, planned.Manifests)
+	changes, err := sdk.DiffManifests(rendered.Manifest, planned.Manifests)
 	return "the last package, " + made.Name + "-" + made.Version, changes, err
 }

@@ -10,10 +10,10 @@ import (
 	"toa.io/toa/chart"
 	"toa.io/toa/graph"
 	"toa.io/toa/images"
+	"toa.io/toa/internal/sdk"
 	"toa.io/toa/internal/ui"
 	"toa.io/toa/orchestrator"
 	"toa.io/toa/release"
-	"toa.io/toa/release/cluster"
 	"toa.io/toa/workspace"
 )
 
@@ -47,8 +47,11 @@ func (g *globals) applyPackage(cmd *cobra.Command, data []byte, f *buildFlags) e
 	if _, err := g.ending(releaseApply, &settings); err != nil {
 		return err
 	}
+	if err := sdk.Needed(); err != nil {
+		return err
+	}
 	return g.show(f, func(sink ui.Sink) (orchestrator.Summary, error) {
-		return releaseOnly(cmd.Context(), made, cache.Digest(data), sink, &cluster.Releaser{
+		return releaseOnly(cmd.Context(), made, cache.Digest(data), sink, &sdk.Releaser{
 			Target:          release.Target{Context: settings.Context, Namespace: settings.Namespace, Name: made.Name},
 			Settings:        settings,
 			CreateNamespace: f.createNamespace,
@@ -58,7 +61,7 @@ func (g *globals) applyPackage(cmd *cobra.Command, data []byte, f *buildFlags) e
 }
 
 // releaseOnly is a run that has nothing to build.
-func releaseOnly(ctx context.Context, made *chart.Chart, inputs cache.Key, sink ui.Sink, releaser *cluster.Releaser) (orchestrator.Summary, error) {
+func releaseOnly(ctx context.Context, made *chart.Chart, inputs cache.Key, sink ui.Sink, releaser *sdk.Releaser) (orchestrator.Summary, error) {
 	delivery := &orchestrator.Delivery{
 		Releaser: releaser,
 		Inputs:   inputs,

@@ -13,9 +13,9 @@ import (
 	"toa.io/toa/chart"
 	"toa.io/toa/graph"
 	"toa.io/toa/images"
+	"toa.io/toa/internal/sdk"
 	"toa.io/toa/orchestrator"
 	"toa.io/toa/release"
-	"toa.io/toa/release/cluster"
 	"toa.io/toa/workspace"
 )
 
@@ -72,7 +72,7 @@ func (g *globals) ending(kind string, settings *workspace.Release) (string, erro
 		return releaseApply, nil
 	case kind == releaseApply && settings.Context == "":
 		if g.io.Env("KUBERNETES_SERVICE_HOST") == "" {
-			return "", &cluster.UnnamedError{}
+			return "", &release.UnnamedError{}
 		}
 		settings.Context = release.InCluster
 	}
@@ -101,7 +101,9 @@ func (s *session) delivery(f *buildFlags, registry orchestrator.Registry, observ
 		d.Releaser, err = s.packager(settings, registry)
 		return d, err
 	}
-	d.Releaser = s.releaser(f, settings, observe)
+	if d.Releaser, err = s.releaser(f, settings, observe); err != nil {
+		return nil, err
+	}
 	if remote, ok := registry.(*images.Remote); ok {
 		d.Tagger, d.Tag = &environmentTags{Remote: remote, files: s.files}, orchestrator.EnvironmentTag(s.chain)
 	}
@@ -109,8 +111,11 @@ func (s *session) delivery(f *buildFlags, registry orchestrator.Registry, observ
 }
 
 // releaser makes the release in a cluster.
-func (s *session) releaser(f *buildFlags, settings workspace.Release, observe orchestrator.Observe) *cluster.Releaser {
-	r := &cluster.Releaser{
+func (s *session) releaser(f *buildFlags, settings workspace.Release, observe orchestrator.Observe) (*sdk.Releaser, error) {
+	if err := sdk.Needed(); err != nil {
+		return nil, err
+	}
+	r := &sdk.Releaser{
 		Target:          s.target(settings),
 		Settings:        settings,
 		CreateNamespace: f.createNamespace,
@@ -119,7 +124,7 @@ func (s *session) releaser(f *buildFlags, settings workspace.Release, observe or
 	if f.saved != nil && f.saved.Release != nil {
 		r.Deployed = &f.saved.Release.Deployed
 	}
-	return r
+	return r, nil
 }
 
 // target is the release of this context in the cluster that is named.
@@ -196,7 +201,7 @@ func (s *session) checkDelivery(ctx context.Context, delivery *orchestrator.Deli
 // untouched marks what was found wrong before anything was touched. A server
 // that does not answer has said nothing about the user's settings.
 func untouched(err error) error {
-	var silent *cluster.UnreachableError
+	var silent *sdk.UnreachableError
 	if err == nil || errors.As(err, &silent) {
 		return err
 	}

@@ -34,7 +34,7 @@ func TestEnding(t *testing.T) {
 		}}}
 		settings := workspace.Release{Context: row.context}
 		got, err := g.ending(row.kind, &settings)
-		var unnamed *cluster.UnnamedError
+		var unnamed *release.UnnamedError
 		if got != row.want || errors.As(err, &unnamed) != (row.want == "") || row.want != "" && settings.Context != row.leads {
 			t.Errorf("%s: %q to %q, %v", name, got, settings.Context, err)
 		}
@@ -58,7 +58,7 @@ func TestSilentServerIsNoMistakeOfSettings(t *testing.T) {
 		t.Error("a server that does not answer is a mistake of the user's")
 	}
 	for _, err := range []error{
-		untouched(&cluster.SecretsError{Missing: []string{"a/b"}}), &cluster.UnnamedError{}, &cluster.ContextError{},
+		untouched(&cluster.SecretsError{Missing: []string{"a/b"}}), &release.UnnamedError{}, &cluster.ContextError{},
 		&release.Failure{Configuration: true},
 	} {
 		if !isConfiguration(err) {

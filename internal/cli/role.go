@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"toa.io/toa/chart"
-	"toa.io/toa/release/cluster"
+	"toa.io/toa/internal/sdk"
 )
 
 func exportRole(g *globals) *cobra.Command {
@@ -18,13 +18,16 @@ func exportRole(g *globals) *cobra.Command {
 in its namespace. It asks no cluster.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
+			if err := sdk.Needed(); err != nil {
+				return err
+			}
 			s, err := g.open(environment(g, args), "")
 			if err != nil {
 				return err
 			}
 			defer s.close()
 			where := cmp.Or(namespace, s.workspace.Context.Release.Namespace, "default")
-			_, err = g.io.Out.Write(cluster.Role(where, chart.Name(s.workspace.Context.Name)))
+			_, err = g.io.Out.Write(sdk.Role(where, chart.Name(s.workspace.Context.Name)))
 			return err
 		},
 	}

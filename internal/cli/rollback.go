@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"toa.io/toa/internal/sdk"
 	"toa.io/toa/internal/ui"
 	"toa.io/toa/orchestrator"
-	"toa.io/toa/release/cluster"
 )
 
 func rollbackCommand(g *globals) *cobra.Command {
@@ -60,11 +60,11 @@ func (g *globals) rollback(cmd *cobra.Command, environment string, revision int,
 	if err != nil {
 		return err
 	}
-	if _, err := cluster.Open(target); err != nil {
+	if _, err := sdk.Open(target); err != nil {
 		return err // nothing is asked by that: the settings lead nowhere
 	}
 	return g.show(f, func(sink ui.Sink) (orchestrator.Summary, error) {
-		releaser := &cluster.Releaser{Target: target, Settings: settings, Observe: sink.Observe}
+		releaser := &sdk.Releaser{Target: target, Settings: settings, Observe: sink.Observe}
 		made, err := releaser.Rollback(cmd.Context(), revision)
 		if err != nil {
 			made.Status = orchestrator.ReleaseFailed

@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"toa.io/toa/images"
+	"toa.io/toa/internal/sdk"
 	"toa.io/toa/orchestrator"
 	"toa.io/toa/release"
-	"toa.io/toa/release/cluster"
 )
 
 // savePlan is a plan with the release that it ends with, to be put aside.
@@ -34,7 +34,7 @@ func (s *session) savePlan(ctx context.Context, plan *orchestrator.Plan, deliver
 	if saved.Release, err = s.saveRelease(ctx, delivery); err != nil {
 		return saved, err
 	}
-	rendered, err := cluster.Render(made, saved.Release.Namespace)
+	rendered, err := sdk.Render(made, saved.Release.Namespace)
 	if err != nil {
 		return saved, err
 	}
@@ -48,7 +48,7 @@ func (s *session) saveRelease(ctx context.Context, delivery *orchestrator.Delive
 	switch r := delivery.Releaser.(type) {
 	case *release.Packager:
 		saved.Namespace = r.Settings.Namespace
-	case *cluster.Releaser:
+	case *sdk.Releaser:
 		standing, _, err := r.Current(ctx, delivery.Inputs)
 		if err != nil {
 			return nil, err
@@ -73,7 +73,7 @@ func (s *session) checkSaved(ctx context.Context, f *buildFlags, plan *orchestra
 		return nil
 	}
 	if was, is := f.saved.Release, now.Release; was != nil && is != nil && was.Inputs != is.Inputs {
-		objects, err := cluster.DiffManifests(was.Manifests, is.Manifests)
+		objects, err := sdk.DiffManifests(was.Manifests, is.Manifests)
 		if err != nil {
 			return err
 		}

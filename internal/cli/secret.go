@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"toa.io/toa/release/cluster"
+	"toa.io/toa/internal/sdk"
 )
 
 // secretPrefix begins the names of all secrets that a deployment refers to.
@@ -49,6 +49,9 @@ that the deployment needs of the secret.`,
 }
 
 func (g *globals) conceal(cmd *cobra.Command, secret string, args []string, f *concealFlags) error {
+	if err := sdk.Needed(); err != nil {
+		return err // before standard input is read
+	}
 	pairs, err := parsePairs(args, g.io.In)
 	if err != nil {
 		return usage(cmd, err)
@@ -151,7 +154,7 @@ Where there is no such secret it prints nothing.`,
 	return cmd
 }
 
-func (g *globals) reveal(ctx context.Context, c *cluster.Cluster, secret string, f *exportFlags) error {
+func (g *globals) reveal(ctx context.Context, c *sdk.Cluster, secret string, f *exportFlags) error {
 	pairs, err := c.Reveal(ctx, secret)
 	if err != nil {
 		return err

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"toa.io/toa/internal/sdk"
 	"toa.io/toa/internal/ui"
 	"toa.io/toa/orchestrator"
-	"toa.io/toa/release/cluster"
 )
 
 func statusCommand(g *globals) *cobra.Command {
@@ -50,7 +50,7 @@ func (g *globals) status(ctx context.Context, environment string, where clusterF
 }
 
 // statusText is a status for people.
-func statusText(s *cluster.Status) string {
+func statusText(s *sdk.Status) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s in %s at %s\n", ui.Escape(s.Name), ui.Escape(s.Namespace), ui.Escape(s.Server))
 	if s.Holder != "" {
@@ -60,7 +60,7 @@ func statusText(s *cluster.Status) string {
 		b.WriteString("nothing was released yet\n")
 		return b.String()
 	}
-	section(&b, "REVISION\tSTATUS\tUPDATED\tCHART\tDESCRIPTION", s.Revisions, func(r cluster.Revision) []string {
+	section(&b, "REVISION\tSTATUS\tUPDATED\tCHART\tDESCRIPTION", s.Revisions, func(r sdk.Revision) []string {
 		return []string{fmt.Sprint(r.Revision), r.Status, r.Updated.UTC().Format("2006-01-02 15:04:05 UTC"), r.Chart, r.Description}
 	})
 	section(&b, "WORKLOAD\tREADY\tREASON", s.Workloads, func(w orchestrator.Workload) []string {

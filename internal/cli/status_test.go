@@ -5,17 +5,17 @@ import (
 	"testing"
 	"time"
 
+	"toa.io/toa/internal/sdk"
 	"toa.io/toa/orchestrator"
-	"toa.io/toa/release/cluster"
 )
 
 func TestStatusText(t *testing.T) {
-	s := &cluster.Status{Name: "shop", Namespace: "prod", Server: "https://cluster.test"}
+	s := &sdk.Status{Name: "shop", Namespace: "prod", Server: "https://cluster.test"}
 	if got, want := statusText(s), "shop in prod at https://cluster.test\nnothing was released yet\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	s.Holder = "ci@runner (pid 1)"
-	s.Revisions = []cluster.Revision{
+	s.Revisions = []sdk.Revision{
 		{Revision: 12, Status: "deployed", Updated: time.Unix(1800000000, 0), Chart: "shop-0.2.0"},
 		{Revision: 9, Status: "failed", Updated: time.Unix(1700000000, 0), Chart: "shop-0.1.0", Description: "not ready\x1b[2J"},
 	}

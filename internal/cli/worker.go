@@ -3,8 +3,8 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"toa.io/toa/internal/sdk"
 	"toa.io/toa/release"
-	"toa.io/toa/release/cluster"
 )
 
 // releaseWorkerCommand is the child's side of a release: a process that can be
@@ -16,7 +16,7 @@ func releaseWorkerCommand(g *globals) *cobra.Command {
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return cluster.Serve(cmd.Context(), g.io.In, g.io.Out)
+			return sdk.ServeRelease(cmd.Context(), g.io.In, g.io.Out)
 		},
 	}
 }

@@ -117,7 +117,7 @@ func failure(err error) *release.Failure {
 // isConfiguration tells what the user's settings are to blame for, found before
 // anything was touched.
 func isConfiguration(err error) bool {
-	return is[*UnnamedError](err) || is[*ContextError](err) || is[*NamespaceError](err) || is[*NoRevisionError](err)
+	return is[*release.UnnamedError](err) || is[*ContextError](err) || is[*NamespaceError](err) || is[*NoRevisionError](err)
 }
 
 func is[E error](err error) bool {

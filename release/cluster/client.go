@@ -55,7 +55,7 @@ const (
 // is filled in. An error names what of the target is not there.
 func Open(t release.Target) (*Cluster, error) {
 	if t.Context == "" {
-		return nil, &UnnamedError{}
+		return nil, &release.UnnamedError{}
 	}
 	c := &Cluster{Target: t, requests: new(atomic.Int64), lease: leaseDuration}
 	if err := c.configure(); err != nil {
@@ -138,16 +138,6 @@ type counter struct {
 func (c *counter) RoundTrip(r *http.Request) (*http.Response, error) {
 	c.requests.Add(1)
 	return c.next.RoundTrip(r)
-}
-
-// UnnamedError says that no cluster was named.
-type UnnamedError struct{}
-
-func (*UnnamedError) Error() string { return "no cluster is named" }
-
-// Hint says how to name one.
-func (*UnnamedError) Hint() string {
-	return "name one: --kube-context NAME, or release.context in context.toa.yaml (" + release.InCluster + " is the one that this runs in)"
 }
 
 // ContextError is a context that the kubeconfig does not have or that is broken.

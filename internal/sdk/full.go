@@ -1,0 +1,35 @@
+//go:build !slim
+
+package sdk
+
+import (
+	"toa.io/toa/images/buildkit"
+	"toa.io/toa/release/cluster"
+)
+
+// What the command line uses of release/cluster and images/buildkit.
+type (
+	Cluster          = cluster.Cluster
+	Releaser         = cluster.Releaser
+	Change           = cluster.Change
+	Status           = cluster.Status
+	Revision         = cluster.Revision
+	ContextError     = cluster.ContextError
+	UnreachableError = cluster.UnreachableError
+	BuildKit         = buildkit.Builder
+)
+
+var (
+	Open           = cluster.Open
+	Render         = cluster.Render
+	DiffManifests  = cluster.DiffManifests
+	Role           = cluster.Role
+	ServeRelease   = cluster.Serve
+	ParseAddresses = buildkit.ParseAddresses
+)
+
+// Needed returns nil: this binary has all.
+func Needed() error { return nil }
+
+// Elsewhere returns err: there is nowhere else to go on.
+func Elsewhere(err error) error { return err }
