@@ -19,6 +19,9 @@ type Context struct {
 	Parts []ContextPart
 	// Secrets are what RUN lines see and no layer holds.
 	Secrets []Secret
+	// Plain are variables of our own environment that are no secrets: they are
+	// given as build arguments.
+	Plain []string
 }
 
 // ContextPart is one directory of a build context.
@@ -44,11 +47,11 @@ type Secret struct {
 // what npm needs of each member, else the files that are copied; and the
 // secrets: build arguments, and each member's .npmrc.
 func ContextOf(step orchestrator.Step) (Context, error) {
-	secrets, err := arguments(step)
-	if err != nil {
+	made := Context{}
+	if err := checkArguments(step); err != nil {
 		return Context{}, err
 	}
-	made := Context{Secrets: secrets}
+	made.arguments(&step.Recipe)
 	for i, one := range step.Recipe.Installs {
 		if i >= len(step.Sources) {
 			return Context{}, fmt.Errorf("%s installs in %d directories and is given %d", step.ID, len(step.Recipe.Installs), len(step.Sources))
@@ -95,15 +98,23 @@ func npmSecret(label string) string {
 	return strings.TrimSuffix("npmrc."+label, ".")
 }
 
-func arguments(step orchestrator.Step) ([]Secret, error) {
-	var secrets []Secret
+func (c *Context) arguments(recipe *templates.Recipe) {
+	if recipe.Plain {
+		c.Plain = recipe.Arguments
+		return
+	}
+	for _, name := range recipe.Arguments {
+		c.Secrets = append(c.Secrets, Secret{ID: name, Env: name})
+	}
+}
+
+func checkArguments(step orchestrator.Step) error {
 	for _, name := range step.Recipe.Arguments {
 		if _, set := os.LookupEnv(name); !set {
-			return nil, &UnsetArgumentError{Step: step.ID, Name: name}
+			return &UnsetArgumentError{Step: step.ID, Name: name}
 		}
-		secrets = append(secrets, Secret{ID: name, Env: name})
 	}
-	return secrets, nil
+	return nil
 }
 
 // UnsetArgumentError says that a build argument has no value.
@@ -168,7 +179,7 @@ func CheckArguments(steps []orchestrator.Step) error {
 		if step.Cached {
 			continue
 		}
-		if _, err := arguments(step); err != nil {
+		if err := checkArguments(step); err != nil {
 			return err
 		}
 	}

@@ -129,7 +129,7 @@ func standing(r templates.Recipe, below orchestrator.Reference) (string, error) 
 // engine is told where that is, and so is who reads the Dockerfile.
 func pinnedBase(r templates.Recipe) (lines, from string) {
 	bare, _, _ := strings.Cut(r.Base, "@")
-	if !strings.HasPrefix(bare, layoutScheme) {
+	if !strings.HasPrefix(bare, LayoutScheme) {
 		return Stages(r, func(digest, _ string) string { return bare + "@" + digest })
 	}
 	comment := ""

@@ -123,13 +123,17 @@ func (n *Native) remember(image *Image) {
 // epoch is the time that everything in an image of the recipe carries.
 func epoch(recipe *templates.Recipe) time.Time { return time.Unix(recipe.Epoch, 0).UTC() }
 
+// scratch is what an image that starts from nothing starts from: as engines
+// have it, commands are found.
+var scratch = child{file: v1.ConfigFile{Config: v1.Config{Env: []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}}}}
+
 // base is what the image starts from on one platform.
 func (n *Native) base(ctx context.Context, step orchestrator.Step, deps []orchestrator.Result, at int, p v1.Platform) (child, error) {
 	switch {
 	case len(deps) > 0:
 		return n.dependency(ctx, deps[0], at, p)
 	case step.Recipe.Base == templates.Scratch:
-		return child{}, nil
+		return scratch, nil
 	}
 	from, target, err := locate(n.Client, n.Root, step.Recipe.Base)
 	if err != nil {
@@ -150,13 +154,7 @@ func (n *Native) dependency(ctx context.Context, dep orchestrator.Result, at int
 	if image, ok := dep.Artifact.(*Image); ok && at < len(image.children) && runsOn(image.children[at].file, p) {
 		return image.children[at], nil
 	}
-	var from library
-	var err error
-	if n.Layout != nil {
-		from, err = n.Layout.dir(dep.Reference.Repository)
-	} else {
-		from, err = n.Client.repository(dep.Reference.Repository)
-	}
+	from, err := published(n.Layout, n.Client, dep.Reference.Repository)
 	if err != nil {
 		return child{}, err
 	}
@@ -180,7 +178,7 @@ func (n *Native) sources(ctx context.Context, step orchestrator.Step) ([]layer, 
 	for i := range layers {
 		var err error
 		share := parts[i*len(parts)/count : (i+1)*len(parts)/count]
-		if layers[i], err = n.layer(ctx, share, epoch(&step.Recipe)); err != nil {
+		if layers[i], err = n.layer(ctx, step, share); err != nil {
 			return nil, err
 		}
 	}
@@ -192,26 +190,31 @@ func place(workdir, label string) string {
 	return strings.TrimPrefix(path.Join("/", workdir, label), "/")
 }
 
-// layer finds or makes the layer of parts.
-func (n *Native) layer(ctx context.Context, parts []part, at time.Time) (layer, error) {
-	return n.keep(ctx, layerKey(parts, at), "copy "+prefixes(parts), func(ctx context.Context) (cache.Layer, error) {
+// layer finds or makes a layer of parts of a step.
+func (n *Native) layer(ctx context.Context, step orchestrator.Step, parts []part) (layer, error) {
+	at := epoch(&step.Recipe)
+	return n.keep(ctx, layerKey(parts, at), "copy "+prefixes(parts), step.Anew, func(ctx context.Context) (cache.Layer, error) {
 		return pack(ctx, n.Blobs, parts, at)
 	})
 }
 
-// keep finds the layer of a key, or makes it and remembers it.
-func (n *Native) keep(ctx context.Context, key cache.Key, made string, pack func(context.Context) (cache.Layer, error)) (layer, error) {
+// keep finds the layer of a key, or makes it and remembers it. Anew it is made
+// in any case.
+func (n *Native) keep(ctx context.Context, key cache.Key, made string, anew bool, pack func(context.Context) (cache.Layer, error)) (layer, error) {
 	release, err := n.turn.take(ctx, key)
 	if err != nil {
 		return layer{}, err
 	}
 	defer release()
 	kept, err := n.Blobs.Layer(key)
-	if err != nil {
+	if err != nil || anew {
+		before := kept
 		if kept, err = pack(ctx); err != nil {
 			return layer{}, err
 		}
-		_ = n.Blobs.PutLayer(key, kept) // not remembered, it is made again
+		if kept != before {
+			_ = n.Blobs.PutLayer(key, kept) // not remembered, it is made again
+		}
 	}
 	return newLayer(kept, made, packed{blobs: n.Blobs, again: pack})
 }

@@ -48,6 +48,10 @@ type install struct {
 	lock  npmLock
 	// target is the platform, or zero where all get the same.
 	target npmTarget
+	// anew says that what was installed before does not count.
+	anew bool
+	// shared is the layer that all platforms get, once it is made.
+	shared *layer
 }
 
 // planInstalls reads what is to be installed, once for all platforms: where
@@ -85,6 +89,9 @@ func planned(step orchestrator.Step) ([]install, error) {
 	if len(recipe.Packages) > 0 {
 		jobs = append(jobs, extensionPackages(step))
 	}
+	for i := range jobs {
+		jobs[i].anew = step.Anew
+	}
 	return jobs, nil
 }
 
@@ -96,12 +103,17 @@ func (n *Native) installs(ctx context.Context, jobs []install, target npmTarget)
 		if err := job.check(); err != nil {
 			return nil, err
 		}
+		if job.shared != nil {
+			layers[i] = *job.shared
+			continue
+		}
 		if job.lock.portable() {
 			job.target = npmTarget{}
+			jobs[i].shared = &layers[i]
 		}
 		run := func(ctx context.Context) (cache.Layer, error) { return n.runNPM(ctx, job) }
 		var err error
-		if layers[i], err = n.keep(ctx, installKey(job), job.made(), run); err != nil {
+		if layers[i], err = n.keep(ctx, installKey(job), job.made(), job.anew, run); err != nil {
 			return nil, err
 		}
 	}
@@ -148,7 +160,7 @@ func (job *install) read() error {
 		}
 		job.files[name] = data
 	}
-	return job.readLocals(root)
+	return job.localize()
 }
 
 func readFile(root *os.Root, name string) ([]byte, error) {

@@ -344,8 +344,7 @@ func TestNPMThatIsRefused(t *testing.T) {
 		name, packageJSON, lock, npm, want string
 	}{
 		{"npm is missing", `{}`, lock, "no-such-npm", "no-such-npm is not on this machine"},
-		{"local directory", `{"dependencies":{"near":"file:../near"}}`, lock, "npm", "near (../near) is on this machine only"},
-		{"local directory in the lock", `{}`, `{"packages":{"node_modules/near":{"resolved":"../near","link":true}}}`, "npm", "near (../near) is on this machine only"},
+		{"local directory", `{"dependencies":{"near":"file:../near"}}`, lock, "npm", "near (file:../near) is on this machine only"},
 		{"lockfile is none", `{}`, `{`, "npm", "read lockfile"},
 		{"package.json is none", `[]`, lock, "npm", "read package.json"},
 	} {

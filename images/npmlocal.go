@@ -1,123 +1,235 @@
 package images
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"os"
 	"path"
 	"slices"
-	"strings"
+
+	"toa.io/toa/cache"
+	"toa.io/toa/orchestrator"
+	"toa.io/toa/templates"
+	"toa.io/toa/workspace"
 )
 
-// readLocals adds what npm has to see of packages that lie in the component
-// itself: a directory's package.json (npm links to it, and the component's
-// image holds it), or an archive, which the lockfile knows by its hash. What is
-// elsewhere on this machine is refused: no image has it. So is everything
-// local where no lockfile tells what it needs in turn.
-func (job *install) readLocals(root *os.Root) error {
-	locals, err := job.locals()
+// locals are the packages of the workspace that a component installs, by name.
+//
+// npm would link to their directories, which no image has. So each is packed
+// and installed as if it came from a registry, side by side with what the
+// component depends on; package.json and the lockfile, as npm gets to see them,
+// say so.
+type locals map[string]*local
+
+// local is one of them, ready to be installed.
+type local struct {
+	archive []byte
+	// file is where npm finds the archive; the component is its directory.
+	file string
+	// manifest is the package.json of a directory, lock its lockfile if it has
+	// one.
+	manifest fields
+	lock     []byte
+	// compiled says that npm compiles it.
+	compiled bool
+}
+
+// fields are a JSON object of which a few are looked at.
+type fields map[string]json.RawMessage
+
+// spec is what the component's package.json says of the package.
+func (l *local) spec() string { return "file:" + l.file }
+
+// localize makes npm install packages of the workspace as if they came from a
+// registry.
+func (job *install) localize() error {
+	var manifest fields
+	if err := json.Unmarshal(job.files["package.json"], &manifest); err != nil {
+		return fmt.Errorf("read package.json: %w", err)
+	}
+	all, err := job.readLocals()
 	if err != nil {
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(locals)) {
-		where := locals[name]
-		if !within(where) || job.LockName == "" {
-			return &LocalDependencyError{Component: job.source.Component, Dependency: name + " (" + where + ")", Locked: job.LockName != ""}
-		}
-		if info, err := root.Stat(where); err == nil && info.IsDir() {
-			where = path.Join(where, "package.json")
-		}
-		if job.files[where], err = readFile(root, where); err != nil {
-			return err
-		}
+	changed, err := all.direct(manifest)
+	if err != nil {
+		return job.explain(err)
 	}
-	return nil
-}
-
-// within tells whether a path, as package.json or a lockfile has it, is in the
-// component and not the component itself.
-func within(where string) bool {
-	return fs.ValidPath(where) && where != "." && !strings.HasPrefix(where, "~/") && !strings.HasPrefix(where, workspaceScheme)
-}
-
-// workspaceScheme is how other package managers than npm name packages of the
-// same repository.
-const workspaceScheme = "workspace:"
-
-// locals are the packages that come from this machine, with where they are.
-func (job *install) locals() (map[string]string, error) {
-	found := map[string]string{}
-	var content struct {
-		Dependencies         map[string]string `json:"dependencies"`
-		OptionalDependencies map[string]string `json:"optionalDependencies"`
+	if !changed {
+		return nil
 	}
-	if err := json.Unmarshal(job.files["package.json"], &content); err != nil {
-		return nil, fmt.Errorf("read package.json: %w", err)
-	}
-	for _, all := range []map[string]string{content.Dependencies, content.OptionalDependencies} {
-		for name, spec := range all {
-			if where, ok := localPath(spec); ok {
-				found[name] = where
-			}
-		}
+	job.files["package.json"] = encode(manifest)
+	for _, one := range all {
+		job.files[one.file] = one.archive
 	}
 	if job.LockName == "" {
-		return found, nil
+		return nil
 	}
-	lock, err := parseNPMLock(job.files[job.LockName])
+	job.files[job.LockName], err = all.relock(job.files[job.LockName])
+	return job.explain(err)
+}
+
+// explain says whose fault it is.
+func (job *install) explain(err error) error {
+	if unlocked, ok := errors.AsType[*UnlockedError](err); ok {
+		unlocked.Component = job.source.Component
+	}
+	return err
+}
+
+// readLocals reads and packs them. What is read is compared with what was
+// hashed.
+func (job *install) readLocals() (locals, error) {
+	if len(job.Locals) != len(job.source.Locals) {
+		return nil, fmt.Errorf("%d packages of the workspace are installed, and %d are given", len(job.Locals), len(job.source.Locals))
+	}
+	all := locals{}
+	for i, one := range job.Locals {
+		made, err := readLocal(one, job.source.Locals[i])
+		if err != nil {
+			return nil, fmt.Errorf("read package %s: %w", one.Name, err)
+		}
+		all[one.Name] = made
+	}
+	for i, one := range job.Locals {
+		if err := all.pack(all[one.Name], job.source.Locals[i]); err != nil {
+			return nil, fmt.Errorf("pack package %s: %w", one.Name, err)
+		}
+	}
+	return all, nil
+}
+
+func readLocal(one templates.Local, from orchestrator.Local) (*local, error) {
+	if !fs.ValidPath(one.Name) || one.Name == "." {
+		return nil, errors.New("no package has that name")
+	}
+	dir := from.Path
+	if from.Tree == nil {
+		dir = path.Dir(from.Path)
+	}
+	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
 	}
-	maps.Copy(found, lock.locals())
-	return found, nil
+	defer func() { _ = root.Close() }()
+	if from.Tree != nil {
+		return readDirectory(one.Name, from.Tree, root)
+	}
+	data, err := readFile(root, path.Base(from.Path))
+	if err == nil && cache.Digest(data).String() != one.Digest {
+		err = &cache.ChangedError{Path: path.Base(from.Path), Now: "its content is another"}
+	}
+	return &local{archive: data, file: path.Join(templates.LocalsDir, one.Name+".tgz")}, err
 }
 
-// locals are the packages of a lockfile that are directories or archives on
-// this machine.
-func (l npmLock) locals() map[string]string {
-	found := map[string]string{}
-	for at, p := range l.Packages {
-		where, file := strings.CutPrefix(p.Resolved, "file:")
-		inside, _, below := strings.Cut(at, "/"+npmModules+"/")
+func readDirectory(name string, tree *cache.Tree, root *os.Root) (*local, error) {
+	made := &local{file: path.Join(templates.LocalsDir, name+".tar")}
+	for _, file := range tree.Files() {
+		var content bytes.Buffer
 		switch {
-		case p.Dev:
-		case p.Link || file:
-			found[npmName(at)] = path.Clean(where)
-		case below && !strings.HasPrefix(at, npmModules+"/"):
-			// npm would install it in the linked directory, which is not packed.
-			found[npmName(at)] = "../" + inside
+		case file.Path == "package.json":
+			if err := file.CopyTo(&content, root); err != nil {
+				return nil, err
+			}
+			if err := json.Unmarshal(content.Bytes(), &made.manifest); err != nil {
+				return nil, fmt.Errorf("read package.json: %w", err)
+			}
+		case made.lock == nil && slices.Contains(workspace.Lockfiles, file.Path):
+			if err := file.CopyTo(&content, root); err != nil {
+				return nil, err
+			}
+			made.lock = content.Bytes()
+		case file.Path == "binding.gyp":
+			made.compiled = true
 		}
 	}
-	return found
+	made.manifest.setDefault("version", "0.0.0")
+	made.manifest.setDefault("name", name)
+	return made, nil
 }
 
-// localPath is where a dependency is, if it is on this machine.
-func localPath(spec string) (string, bool) {
-	for _, scheme := range []string{"file:", "link:", "portal:"} {
-		if where, ok := strings.CutPrefix(spec, scheme); ok {
-			return path.Clean(where), true
-		}
+func (f fields) setDefault(key, value string) {
+	if _, stated := f[key]; !stated {
+		f[key] = encode(value)
 	}
-	if strings.HasPrefix(spec, workspaceScheme) {
-		return spec, true
-	}
-	for _, prefix := range []string{"./", "../", "/", "~/"} {
-		if strings.HasPrefix(spec, prefix) {
-			return path.Clean(spec), true
-		}
-	}
-	return "", false
 }
 
-// LocalDependencyError says that a package is taken from this machine.
+// encode writes JSON; what we write can always be written.
+func encode(value any) []byte {
+	raw, _ := json.Marshal(value)
+	return raw
+}
+
+// sections of a package.json list what is installed.
+var sections = []string{"dependencies", "optionalDependencies", "peerDependencies"}
+
+const devSection = "devDependencies"
+
+// direct rewrites the component's package.json, and adds to it the packages of
+// the workspace that others of them depend on.
+func (l locals) direct(manifest fields) (changed bool, err error) {
+	changed, err = l.rewrite(manifest, true)
+	if err != nil || len(l) == 0 {
+		return changed, err
+	}
+	stated := map[string]bool{}
+	for _, section := range sections {
+		for name := range manifest.texts(section) {
+			stated[name] = true
+		}
+	}
+	more := manifest.texts("dependencies")
+	for name, one := range l {
+		if !stated[name] {
+			more[name] = one.spec()
+		}
+	}
+	manifest["dependencies"] = encode(more)
+	return true, nil
+}
+
+// texts are a section's dependencies, never nil.
+func (f fields) texts(section string) map[string]string {
+	all := map[string]string{}
+	_ = json.Unmarshal(f[section], &all) // what is no text is npm's to refuse
+	return all
+}
+
+// rewrite replaces what a package.json, or an entry of a lockfile, says of
+// packages on this machine. The component's own states where they are; others
+// find them beside themselves and state nothing, or npm would ask a registry
+// about them. Those for development are not installed.
+func (l locals) rewrite(manifest fields, own bool) (changed bool, err error) {
+	for _, section := range append(sections, devSection) {
+		all := manifest.texts(section)
+		before := maps.Clone(all)
+		for _, name := range slices.Sorted(maps.Keys(before)) {
+			switch one := l[name]; {
+			case !workspace.IsLocal(before[name]):
+			case one == nil && section != devSection:
+				return false, &LocalDependencyError{Dependency: name + " (" + before[name] + ")"}
+			case own && section != devSection:
+				all[name] = one.spec()
+			default:
+				delete(all, name)
+			}
+		}
+		if !maps.Equal(all, before) {
+			manifest[section], changed = encode(all), true
+		}
+	}
+	return changed, nil
+}
+
+// LocalDependencyError says that a package is taken from this machine which is
+// none of the workspace's.
 type LocalDependencyError struct {
-	Component string
 	// Dependency is its name and where it is.
 	Dependency string
-	// Locked says that the component has a lockfile.
-	Locked bool
 }
 
 func (e *LocalDependencyError) Error() string {
@@ -126,12 +238,24 @@ func (e *LocalDependencyError) Error() string {
 
 // Hint is how to mend it.
 func (e *LocalDependencyError) Hint() string {
-	switch {
-	case strings.Contains(e.Dependency, "("+workspaceScheme):
-		return "npm does not know the workspace protocol: publish the package to a registry and state its version, or move its sources into the component and state them as file:./DIR"
-	case !e.Locked:
-		return "run npm install in the component and commit its lockfile; packages outside of the component have to be published to a registry"
-	default:
-		return "publish the package to a registry, or move its sources into the component and state them as file:./DIR"
-	}
+	return "publish the package to a registry and state its version"
+}
+
+// UnlockedError says that a component has a lockfile which does not tell what a
+// package of the workspace needs in turn: npm locks nothing of directories
+// outside of the component.
+type UnlockedError struct {
+	Component string
+	// Package needs what is Missing.
+	Package string
+	Missing []string
+}
+
+func (e *UnlockedError) Error() string {
+	return fmt.Sprintf("no lockfile says which %s package %s gets", e.Missing[0], e.Package)
+}
+
+// Hint is how to mend it.
+func (e *UnlockedError) Hint() string {
+	return "run npm install in the directory of " + e.Package + ", and commit the lockfile that it makes there"
 }

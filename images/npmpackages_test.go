@@ -146,61 +146,6 @@ func TestLockMadeOnAnotherSystem(t *testing.T) {
 	tmpIsEmpty(t, dir)
 }
 
-// Packages inside of the component work where a lockfile tells about them.
-func TestLocalPackagesInTheComponent(t *testing.T) {
-	realNPM(t)
-	archive := npmArchive(t, map[string]any{"name": "packed", "version": "1.0.0"})
-	packageJSON := `{"name":"orders","version":"1.0.0","dependencies":{"near":"file:lib/near","packed":"file:vendor/packed.tgz"}}`
-	lock := `{"name":"orders","version":"1.0.0","lockfileVersion":3,"requires":true,"packages":{
-		"":{"name":"orders","version":"1.0.0","dependencies":{"near":"file:lib/near","packed":"file:vendor/packed.tgz"}},
-		"lib/near":{"name":"near","version":"1.0.0"},
-		"node_modules/near":{"resolved":"lib/near","link":true},
-		"node_modules/packed":{"version":"1.0.0","resolved":"file:vendor/packed.tgz"}}}`
-	inside := files{"lib/near/package.json": `{"name":"near","version":"1.0.0"}`, "lib/near/index.js": "", "vendor/packed.tgz": string(archive)}
-	b, dir, _ := npmBench(t)
-	s := dependencies(t, packageJSON, lock, "http://127.0.0.1:1")
-	inside.write(t, s.Sources[0].Dir)
-	got := installed(t, b, b.build(t, s), 0)
-	same(t, "files", names(got), []string{"near", "packed/index.js", "packed/package.json"})
-	same(t, "link", got["near"], "->../lib/near")
-	tmpIsEmpty(t, dir)
-
-	content, err := images.ContextOf(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var paths []string
-	for _, file := range content.Parts[0].Tree.Files() {
-		paths = append(paths, file.Path)
-	}
-	same(t, "context of an engine", paths, []string{"lib/near/package.json", "package-lock.json", "package.json", "vendor/packed.tgz"})
-}
-
-func TestLocalPackagesThatNoImageHas(t *testing.T) {
-	lock := `{"lockfileVersion":3,"packages":{}}`
-	for _, row := range []struct{ name, packageJSON, lock, hint string }{
-		{"outside", `{"dependencies":{"near":"file:../near"}}`, lock, "file:./DIR"},
-		{"by another word", `{"dependencies":{"near":"link:../near"}}`, lock, "file:./DIR"},
-		{"absolute", `{"dependencies":{"near":"/near"}}`, lock, "file:./DIR"},
-		{"the component", `{"dependencies":{"near":"file:."}}`, lock, "file:./DIR"},
-		{"workspace protocol", `{"dependencies":{"near":"workspace:*"}}`, lock, "npm does not know the workspace protocol"},
-		{"inside, no lockfile", `{"dependencies":{"near":"file:./near"}}`, "", "commit its lockfile"},
-		{"packages below a linked one", `{}`, `{"packages":{"lib/near/node_modules/left":{}}}`, "file:./DIR"},
-		{"optional", `{"optionalDependencies":{"near":"~/near"}}`, lock, "file:./DIR"},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			b, dir, _ := npmBench(t)
-			b.native.NPM = "no-such-npm"
-			_, err := b.native.Build(t.Context(), dependencies(t, row.packageJSON, row.lock, ""), nil)
-			var local *images.LocalDependencyError
-			if !errors.As(err, &local) || !strings.Contains(local.Hint(), row.hint) || !strings.Contains(err.Error(), "store.orders") {
-				t.Errorf("Build: got %v, want a LocalDependencyError with %q", err, row.hint)
-			}
-			tmpIsEmpty(t, dir)
-		})
-	}
-}
-
 // C81: a token in .npmrc gets packages and is found nowhere afterwards.
 func TestPrivateRegistry(t *testing.T) {
 	realNPM(t)

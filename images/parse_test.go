@@ -12,6 +12,7 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"toa.io/toa/cache"
+	"toa.io/toa/test/corpus"
 )
 
 func TestParseChallenge(t *testing.T) {
@@ -88,7 +89,35 @@ func FuzzNPMLock(f *testing.F) {
 		if lack := lock.lacks(target); lack != nil && (len(lack.Missing) == 0 || lack.Package == "") {
 			t.Errorf("lacks of %q: %+v", raw, lack)
 		}
-		_, _ = lock.locals(), lock.portable()
+		_ = lock.portable()
+	})
+}
+
+// A lockfile is rewritten so that no local package is a link, or it is refused;
+// what was rewritten is left as it is the next time.
+func FuzzRelock(f *testing.F) {
+	corpus.Add(f)
+	f.Add(`{"packages":{"":{"dependencies":{"near":"file:../near"}},"../near":{"dev":true},"node_modules/near":{"resolved":"../near","link":true}}}`)
+	f.Add(`{"dependencies":{},"packages":{"../near":{},"../near/node_modules/left":{},"node_modules/near":{"link":true,"resolved":"../near"}}}`)
+	f.Add(`{"packages":{"node_modules/near":{},"node_modules/x/node_modules/near":{"resolved":"file:a.tgz"},"node_modules/other":{"resolved":"","link":true}}}`)
+	f.Fuzz(func(t *testing.T, raw string) {
+		all := locals{"near": {file: "near.tar", manifest: fields{"version": encode("1.0.0"), "dependencies": encode(map[string]string{"left": "1"})}}}
+		made, err := all.relock([]byte(raw))
+		if err != nil {
+			return
+		}
+		packages, err := packagesOf(made)
+		if err != nil || packages["node_modules/near"].resolved() != "file:near.tar" {
+			t.Fatalf("relock(%s): %s, %v", raw, made, err)
+		}
+		for at, p := range packages {
+			if p.is("link") {
+				t.Errorf("relock(%s): %s is a link", raw, at)
+			}
+		}
+		if again, err := all.relock(made); err != nil || string(again) != string(made) {
+			t.Errorf("relock(%s): %s, then %s, %v", raw, made, again, err)
+		}
 	})
 }
 

@@ -119,6 +119,9 @@ func (p page) functions() template.FuncMap {
 
 // arguments are the flags of RUN that let it see the build arguments.
 func (p page) arguments() string {
+	if p.recipe.Plain {
+		return "" // they are ARGs
+	}
 	var flags strings.Builder
 	for _, name := range p.recipe.Arguments {
 		fmt.Fprintf(&flags, "--mount=type=secret,id=%s,env=%s,required=true ", p.id(name), name)
@@ -140,10 +143,18 @@ func (p page) npm(installs []Install) string {
 			flags += fmt.Sprintf("--mount=type=secret,id=%s,target=%s,required=true ", p.id(NPMSecret(one.Label)), file)
 			config = "npm_config_userconfig=" + file + " "
 		}
-		lines = append(lines, "cd "+p.place(one.Label)+" && "+config+p.command(one))
+		line := "cd " + p.place(one.Label) + " && " + config + p.command(one)
+		if len(one.Locals) > 0 {
+			line += " && rm -r " + LocalsDir
+		}
+		lines = append(lines, line)
 	}
 	return flags + strings.Join(lines, " && ")
 }
+
+// LocalsDir is where packages of the workspace stand below the directory that
+// they are installed in, until they are.
+const LocalsDir = ".packages"
 
 // npmCache is named to npm: where it looks by itself depends on the user that
 // the base image has.

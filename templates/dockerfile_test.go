@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"toa.io/toa/templates"
+	"toa.io/toa/test/corpus"
 )
 
 var update = flag.Bool("update", false, "write golden files anew")
@@ -39,7 +40,7 @@ func dependencies() templates.Recipe {
 		NPM: templates.NPM{Registry: "https://npm.example.com", Proxy: "http://it's.example.com"},
 		Installs: []templates.Install{
 			{Label: "store-goods", LockName: "package-lock.json", Config: "c0ffee", Scripts: "ignore"},
-			{Label: "store-orders", Scripts: "run"},
+			{Label: "store-orders", Scripts: "run", Locals: []templates.Local{{Name: "@acme/shared", Digest: "c0ffee"}}},
 		},
 		Packages: []string{"@aws-sdk/client-s3@3.0.0"},
 		Runs:     []templates.Run{{Line: "apk add --no-cache curl", Owner: "context"}, {Line: "make", Owner: "store.orders"}},
@@ -65,9 +66,16 @@ func service() templates.Recipe {
 	}
 }
 
+// plain has build arguments that are no secrets.
+func plain() templates.Recipe {
+	r := dependencies()
+	r.Plain, r.Arguments = true, []string{"CHANNEL", "STAGE"}
+	return r
+}
+
 func TestDockerfiles(t *testing.T) {
 	for name, recipe := range map[string]templates.Recipe{
-		"composition": composition(), "mono": mono(), "dependencies": dependencies(), "crowd": crowd(), "service": service(),
+		"composition": composition(), "mono": mono(), "dependencies": dependencies(), "plain": plain(), "crowd": crowd(), "service": service(),
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := templates.Dockerfile(recipe)
@@ -212,6 +220,7 @@ func TestUnknownKindHasNoTemplate(t *testing.T) {
 
 // Whatever a value holds, the Dockerfile has the same lines, or is refused.
 func FuzzDockerfile(f *testing.F) {
+	corpus.Add(f)
 	for _, value := range []string{"plain", "two words", "a\nRUN evil", "a\rRUN evil", "{{ .Base }}", `"quoted"`, "it's", "\\", "# comment", "<<EOF", "<<<a"} {
 		f.Add(value)
 	}

@@ -24,6 +24,9 @@ func (r Recipe) Fields(yield func(label, value string)) {
 	for i, name := range r.Arguments {
 		yield(nth("argument", i), name)
 	}
+	if r.Plain {
+		yield("arguments are plain", "true")
+	}
 	for i, variable := range r.Env {
 		yield(nth("env", i), variable)
 	}
@@ -35,6 +38,9 @@ func (r Recipe) Fields(yield func(label, value string)) {
 		yield("install "+install.Label+" lockfile", strings.TrimSpace(install.LockName+" "+install.Lock))
 		yield("install "+install.Label+" .npmrc", install.Config)
 		yield("install "+install.Label+" scripts", install.Scripts)
+		for _, local := range install.Locals {
+			yield("install "+install.Label+" package "+local.Name, local.Digest)
+		}
 	}
 	for i, name := range r.Packages {
 		yield(nth("package", i), name)

@@ -22,8 +22,10 @@ type Recipe struct {
 	// zero, or what SOURCE_DATE_EPOCH says.
 	Epoch int64
 	// Arguments are names of environment variables that RUN steps see; sorted.
-	// Their values never enter an image.
+	// Their values never enter an image, unless Plain says that its history may
+	// hold them.
 	Arguments []string
+	Plain     bool
 	// Env is "NAME=value", in order.
 	Env []string
 	// Workdir is absolute.
@@ -63,6 +65,17 @@ type Install struct {
 	Config string
 	// Scripts says what becomes of install scripts: "run" or "ignore".
 	Scripts string
+	// Locals are the packages of the workspace among what is installed, sorted
+	// by name.
+	Locals []Local
+}
+
+// Local is a package of the workspace: it is installed like one of a registry.
+type Local struct {
+	// Name is what it is installed as.
+	Name string
+	// Digest is the hex key of its files, or that of its archive.
+	Digest string
 }
 
 // Copy is one directory whose files enter the image below Workdir.

@@ -89,8 +89,8 @@ func (r *reader) contextKeys(file *contextFile, said *statements) document.Keys 
 	known["release"] = r.release(&c.Release).About("where and how the chart is applied")
 	known["builder"] = r.builder(&c.Builder).About("what builds images")
 	known["cache"] = r.Sub(document.Keys{
-		"shared": r.Text(&c.Cache.Shared, document.OneWord).About("where machines share what they made"),
-		"write":  r.Boolean(&c.Cache.Write).About("whether to add to it"),
+		"shared": r.Text(&c.Cache.Shared, document.OneOf(CacheRegistry)).About("where machines tell each other what is published; nowhere if not stated"),
+		"write":  r.Text(&c.Cache.Write, document.OneOf("always", CacheNever)).About("whether to add to it; always if not stated"),
 	}).About("what machines share")
 	return said.shortcutKeys(known, "annotation of ")
 }

@@ -87,8 +87,10 @@ func FuzzManifest(f *testing.F) {
 }
 
 func FuzzPackage(f *testing.F) {
+	corpus.Add(f)
 	f.Add([]byte(`{"type": "module", "dependencies": {"a": "1"}}`))
 	f.Add([]byte("{\n  \"type\": 1\n}"))
+	f.Add([]byte(`{"name": "a", "workspaces": ["**", "!b"], "dependencies": {"a": "workspace:*", "b": "file:../.."}}`))
 	f.Add([]byte("\xef\xbb\xbf[]"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		w, err := workspace.Load(files(packagePath, string(data), "package.json", string(data)), "", nil)

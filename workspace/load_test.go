@@ -125,13 +125,15 @@ registry:
   platforms: [linux/arm64, linux/amd64, linux/arm/v7]
   credentials: pull
   services: published
+  insecure: [registry.example.com:5000]
   build:
     image: node:24
     run: |
       apk add git
 
       apk add curl
-    arguments: [NPM_TOKEN, EXTRA]
+    arguments: [STAGE, EXTRA]
+    plain: true
     scripts: ignore
 compositions:
   - name: Edge
@@ -151,7 +153,7 @@ release:
   history: 5
   registry: oci://charts.example.com/shop/
 builder: {kind: buildkit, address: "tcp://builder:1234", cache: "type=gha"}
-cache: {shared: registry.example.com/cache, write: true}
+cache: {shared: registry, write: never}
 evicted: {components: [gone], services: [cadence]}
 resources: ~
 mono: {replicas: 5, resources: {cpu: [1, 2]}}
@@ -192,7 +194,8 @@ func completeFiles() fstest.MapFS {
 		contextPath:                                 {Data: []byte(completeContext)},
 		"package.json":                              {Data: []byte(`{"type": "module"}`)},
 		"parts/store.orders/manifest.toa.yaml":      {Data: []byte(completeManifest)},
-		"parts/store.orders/package.json":           {Data: []byte(`{"dependencies": {"left-pad": "1"}}`)},
+		"parts/store.orders/package.json":           {Data: []byte(`{"dependencies": {"left-pad": "1", "near": "file:near.tgz"}}`)},
+		"parts/store.orders/near.tgz":               {Data: []byte("packed")},
 		"parts/store.orders/package-lock.json":      {Data: []byte(`{}`)},
 		"parts/echo/manifest.toa.yaml":              {Data: []byte("bridge: node\nstate: ~\n")},
 		"parts/gone/manifest.toa.yaml":              {Data: []byte("version: 1\n")},
@@ -204,18 +207,18 @@ func TestComplete(t *testing.T) {
 	w := load(t, completeFiles(), "")
 	one := func(n int) *int { return &n }
 	no := false
-	mongodb := parsed("{a: mongodb://a}", 48, 10)
-	mongodb.Fields = append(mongodb.Fields, parsed("{b: [mongodb://b]}", 49, 43).Fields...)
+	mongodb := parsed("{a: mongodb://a}", 50, 10)
+	mongodb.Fields = append(mongodb.Fields, parsed("{b: [mongodb://b]}", 51, 43).Fields...)
 	want := workspace.Context{
 		Name: "Shop-One", Version: "1.10", Description: "Sells things: many",
 		Runtime: workspace.Runtime{Version: "1.0.0-alpha.300", Registry: "https://npm.example.com", Proxy: "http://proxy:3128"},
 		Registry: workspace.Registry{
 			Base:        "registry.example.com:5000/team",
 			Platforms:   []string{"linux/amd64", "linux/arm/v7", "linux/arm64"},
-			Credentials: "pull", Services: "published",
+			Credentials: "pull", Services: "published", Insecure: []string{"registry.example.com:5000"},
 			Build: workspace.Build{
 				Image: "node:24", Run: []string{"apk add git", "apk add curl"},
-				Arguments: []string{"NPM_TOKEN", "EXTRA"}, Scripts: workspace.ScriptsIgnore,
+				Arguments: []string{"STAGE", "EXTRA"}, Plain: true, Scripts: workspace.ScriptsIgnore,
 			},
 		},
 		Release: workspace.Release{
@@ -223,11 +226,11 @@ func TestComplete(t *testing.T) {
 			Atomic: true, History: 5, Registry: "charts.example.com/shop",
 		},
 		Builder: workspace.Builder{Kind: "buildkit", Address: "tcp://builder:1234", Cache: "type=gha"},
-		Cache:   workspace.Cache{Shared: "registry.example.com/cache", Write: true},
+		Cache:   workspace.Cache{Shared: workspace.CacheRegistry, Write: workspace.CacheNever},
 		Annotations: []workspace.Annotation{
-			{Package: "@acme/x#y", Value: parsed("~", 49, 76), Position: workspace.Position{File: contextPath, Line: 49, Column: 63}},
-			{Package: "@toa.io/extensions.stash", Value: parsed("1", 49, 86), Position: workspace.Position{File: contextPath, Line: 49, Column: 79}},
-			{Package: "@toa.io/storages.mongodb", Value: mongodb, Position: workspace.Position{File: contextPath, Line: 48, Column: 1}},
+			{Package: "@acme/x#y", Value: parsed("~", 51, 76), Position: workspace.Position{File: contextPath, Line: 51, Column: 63}},
+			{Package: "@toa.io/extensions.stash", Value: parsed("1", 51, 86), Position: workspace.Position{File: contextPath, Line: 51, Column: 79}},
+			{Package: "@toa.io/storages.mongodb", Value: mongodb, Position: workspace.Position{File: contextPath, Line: 50, Column: 1}},
 		},
 		Resources: &workspace.Resources{None: true},
 		Mono:      workspace.Mono{Replicas: 5, Resources: &workspace.Resources{CPU: &[2]string{"1", "2"}}},
@@ -253,6 +256,7 @@ func TestComplete(t *testing.T) {
 		Version: "010", Files: []string{"src", "lib/**/*.js"}, Ignore: []string{"!*.log", "docs"},
 		Build:  workspace.Build{Image: "node:24-alpine", Run: []string{"make", "make install"}, Scripts: workspace.ScriptsRun},
 		Module: "module", HasPackage: true, HasDependencies: true, Lock: "package-lock.json",
+		Locals: []workspace.Local{{Name: "near", Path: "parts/store.orders/near.tgz", Archive: true}},
 		Contract: []byte(`{"entity":{"storage":null,"schema":{"total*":1.50,"code":"010","big":1e6,"hex":31,"half":0.5,"on":"on","html":"<b>"}},` +
 			`"bindings":["@toa.io/bindings.amqp"],"bridge":"bash","prototype":"./base","operations":{"get":{"query":true,"bindings":["http"]}},` +
 			`"events":{"created":{"binding":"./carrier"}},"receivers":{"b.created":"get","a.b.made":{"source":"legacy","operation":"get"}},"guards":["one"]}`),
@@ -280,7 +284,7 @@ func TestComplete(t *testing.T) {
 		Name: "Edge", Slug: "edge", Components: []*workspace.Component{w.Components[2], w.Components[0]},
 		Image: "oci-layout://base", Replicas: 3, Services: []string{"@toa.io/extensions.exposition", "@acme/service"},
 		Resources: &workspace.Resources{CPU: &[2]string{"100m", "1"}, Memory: &[2]string{"64Mi", "1Gi"}},
-		Position:  workspace.Position{File: contextPath, Line: 21, Column: 11},
+		Position:  workspace.Position{File: contextPath, Line: 23, Column: 11},
 	}
 	if gone := w.Components[1]; gone.ID != "default.gone" || !gone.Evicted {
 		t.Errorf("Component = %+v, want default.gone, evicted", gone)
@@ -304,7 +308,7 @@ func TestCompleteIsComplete(t *testing.T) {
 func assertFilled(t *testing.T, v reflect.Value, name string) {
 	t.Helper()
 	if v.Kind() != reflect.Struct {
-		elsewhere := []string{"Composition.Derived", "Component.Build.Arguments", "Component.Evicted", "Component.Bringer", "Component.stray"}
+		elsewhere := []string{"Composition.Derived", "Component.Build.Arguments", "Component.Build.Plain", "Component.Evicted", "Component.Bringer", "Component.stray"}
 		if v.IsZero() && !slices.Contains(elsewhere, name) {
 			t.Errorf("%s is empty", name)
 		}
@@ -667,6 +671,16 @@ func TestLockfile(t *testing.T) {
 }
 
 // Keys without effect, and those of older releases, are said once.
+// C81: that arguments are seen by all is said, and where.
+func TestPlainArgumentsAreNoticed(t *testing.T) {
+	for plain, want := range map[string]int{"true": 1, "false": 0} {
+		w := load(t, files(contextPath, "name: shop\nregistry: {build: {arguments: [STAGE, MONKEY], plain: "+plain+"}}\n"), "")
+		if len(w.Notices) != want || want > 0 && (!strings.Contains(w.Notices[0].Text, "history of images") || w.Notices[0].Positions[0].Line != 2) {
+			t.Errorf("plain: %s: notices %v, want %d", plain, w.Notices, want)
+		}
+	}
+}
+
 func TestNotices(t *testing.T) {
 	fsys := files(contextPath, `name: shop
 registry: {}

@@ -9,11 +9,11 @@ import (
 // it, so a rule that refuses what was accepted before needs a new version here,
 // as does every new field.
 const (
-	contextSchema  = "toa/memo/context/v3"
-	manifestSchema = "toa/memo/manifest/v4"
-	packageSchema  = "toa/memo/package/v2"
+	contextSchema  = "toa/memo/context/v6"
+	manifestSchema = "toa/memo/manifest/v5"
+	packageSchema  = "toa/memo/package/v3"
 	// prototypeSchema is of a manifest whose component nobody sees.
-	prototypeSchema = "toa/memo/prototype/v2"
+	prototypeSchema = "toa/memo/prototype/v3"
 )
 
 func (f *contextFile) visit(c *codec) {
@@ -29,13 +29,14 @@ func (f *contextFile) visit(c *codec) {
 		c.text(text)
 	}
 	c.texts(&x.Registry.Platforms)
+	c.texts(&x.Registry.Insecure)
 	x.Registry.Build.visit(c)
 	c.flag(&x.Release.Wait)
 	c.flag(&x.Release.Atomic)
 	c.duration(&x.Release.Timeout)
 	c.integer(&x.Release.History)
 	c.text(&x.Cache.Shared)
-	c.flag(&x.Cache.Write)
+	c.text(&x.Cache.Write)
 	items(c, &x.Annotations, func(c *codec, a *Annotation) { a.visit(c) })
 	x.visitDelivery(c)
 	items(c, &f.compositions, func(c *codec, d *declared) { d.visit(c) })
@@ -120,6 +121,7 @@ func (b *Build) visit(c *codec) {
 	c.text(&b.Image)
 	c.texts(&b.Run)
 	c.texts(&b.Arguments)
+	c.flag(&b.Plain)
 	c.text(&b.Scripts)
 }
 
@@ -162,4 +164,11 @@ func (p *packageFile) visit(c *codec) {
 	c.flag(&p.absent)
 	c.text(&p.module)
 	c.flag(&p.dependencies)
+	c.text(&p.name)
+	c.texts(&p.members)
+	items(c, &p.local, func(c *codec, d *dependency) {
+		c.text(&d.name)
+		c.text(&d.spec)
+		c.place(&d.at)
+	})
 }

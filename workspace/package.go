@@ -25,6 +25,12 @@ type packageFile struct {
 	absent       bool
 	module       string
 	dependencies bool
+	// name is what others call the package, members are globs of directories
+	// whose packages the repository consists of.
+	name    string
+	members []string
+	// local are the dependencies that are on this machine, by name.
+	local []dependency
 }
 
 // npm reads a package.json; nil means that there is none, or none that is right.
@@ -56,18 +62,27 @@ func (r *reader) npm(data []byte) *packageFile {
 	text := bytes.TrimPrefix(data, document.ByteOrderMark)
 	var says struct {
 		Type                 string                     `json:"type"`
+		Name                 json.RawMessage            `json:"name"`
+		Workspaces           json.RawMessage            `json:"workspaces"`
 		Dependencies         map[string]json.RawMessage `json:"dependencies"`
 		OptionalDependencies map[string]json.RawMessage `json:"optionalDependencies"`
+		PeerDependencies     json.RawMessage            `json:"peerDependencies"`
 	}
 	if err := json.Unmarshal(text, &says); err != nil {
 		r.Fail(jsonPlace(text, err), "", "%s", jsonProblem(err))
 		return nil
 	}
-	file := &packageFile{module: moduleCommon}
+	file := &packageFile{module: moduleCommon, members: workspaces(says.Workspaces)}
+	_ = json.Unmarshal(says.Name, &file.name) // one that is no text is nobody's
 	if says.Type == moduleModern {
 		file.module = moduleModern
 	}
 	file.dependencies = len(says.Dependencies)+len(says.OptionalDependencies) > 0
+	var peers map[string]json.RawMessage
+	_ = json.Unmarshal(says.PeerDependencies, &peers) // npm's to refuse
+	file.local = localDependencies(text, map[string]map[string]json.RawMessage{
+		"dependencies": says.Dependencies, "optionalDependencies": says.OptionalDependencies, "peerDependencies": peers,
+	})
 	return file
 }
 
@@ -97,6 +112,10 @@ func jsonPlace(data []byte, err error) document.Place {
 	} else if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		offset = int(wrong.Offset) - 1
 	}
+	return placeAt(data, offset)
+}
+
+func placeAt(data []byte, offset int) document.Place {
 	before := data[:min(max(offset, 0), len(data))]
 	lineStart := bytes.LastIndexByte(before, '\n') + 1
 	return document.Place{
@@ -105,9 +124,12 @@ func jsonPlace(data []byte, err error) document.Place {
 	}
 }
 
+// Lockfiles are the names of npm's lockfiles; it follows the first that is there.
+var Lockfiles = []string{"npm-shrinkwrap.json", "package-lock.json"}
+
 // lockfile names the lockfile in dir that npm would follow, or "".
 func (s *source) lockfile(dir string) string {
-	for _, name := range []string{"npm-shrinkwrap.json", "package-lock.json"} {
+	for _, name := range Lockfiles {
 		if info, err := fs.Stat(s.fsys, path.Join(dir, name)); err == nil && info.Mode().IsRegular() {
 			return name
 		}

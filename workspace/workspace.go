@@ -117,9 +117,15 @@ type Addressed struct{ Timeout *int }
 
 // Cache are our own settings of what machines share.
 type Cache struct {
-	Shared string // where it is, or empty
-	Write  bool   // whether this run adds to it
+	Shared string // CacheRegistry, or empty
+	Write  string // "always" (default) or CacheNever
 }
+
+// Values of Cache.
+const (
+	CacheRegistry = "registry" // beside the images
+	CacheNever    = "never"    // what others tell is read only
+)
 
 // Runtime is the Toa runtime that images run.
 type Runtime struct {
@@ -135,7 +141,9 @@ type Registry struct {
 	Platforms   []string
 	Credentials string // name of the image pull secret, or empty
 	Services    string // "build" or "published"
-	Build       Build
+	// Insecure are hosts ("host" or "host:port") that are spoken to without TLS.
+	Insecure []string
+	Build    Build
 }
 
 // Build is what enters an image besides files.
@@ -145,6 +153,9 @@ type Build struct {
 	Run []string
 	// Arguments are names of environment variables, in the order stated.
 	Arguments []string
+	// Plain says that the arguments are no secrets: they may stand in images'
+	// history.
+	Plain bool
 	// Scripts is what becomes of npm install scripts: "run" (default) or "ignore".
 	Scripts string
 }
@@ -189,6 +200,9 @@ type Component struct {
 	// Lock is the name of its lockfile ("npm-shrinkwrap.json" before
 	// "package-lock.json"), or empty; only looked for where HasDependencies.
 	Lock string
+	// Locals are the packages of the workspace that it depends on, and those
+	// that they depend on, sorted by name.
+	Locals []Local
 	// HasEntity says that the component keeps a state.
 	HasEntity bool
 	// Storage is the package that keeps it, or empty. A relative one is

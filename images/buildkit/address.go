@@ -90,6 +90,8 @@ func parseAddress(text string) (Address, error) {
 		return Address{}, errors.New("it is no URL")
 	case !slices.Contains(schemes, u.Scheme):
 		return Address{}, fmt.Errorf("its scheme is not one of %s", strings.Join(schemes, ", "))
+	case !strings.HasPrefix(text[len(u.Scheme):], "://"):
+		return Address{}, errors.New("it has no // before its place")
 	case u.Host == "" && u.Scheme != "unix", u.Host+u.Path == "":
 		return Address{}, errors.New("it names no place")
 	}

@@ -29,6 +29,23 @@ func TestSameImageAsNative(t *testing.T) {
 	}
 }
 
+// An image that starts from nothing has no layer below its own, and the PATH
+// that engines give it.
+func TestSameFromScratchAsNative(t *testing.T) {
+	b := newBench(t)
+	step := scratch(t, goods(t))
+	step.Reference.Repository = b.registry + "/shop/composition-edge"
+	natively := step
+	natively.Reference.Tag = "native"
+	made, want := pull(t, b.publish(t, b.builder, step), host), pull(t, b.publish(t, b.native, natively), host)
+	sameMaps(t, "files", content(t, made), content(t, want))
+	got := configOf(t, made).Config
+	got.ArgsEscaped = false // it means something on Windows only
+	if !reflect.DeepEqual(got, configOf(t, want).Config) || len(got.Env) == 0 {
+		t.Errorf("config:\n got %+v\nwant %+v", got, configOf(t, want).Config)
+	}
+}
+
 // A service's package may bring a .dockerignore: what was hashed is copied,
 // whatever it says (C82).
 func TestSameServiceAsNative(t *testing.T) {

@@ -59,7 +59,7 @@ func (b *Builder) Build(ctx context.Context, step orchestrator.Step, deps []orch
 		return nil, err
 	}
 	b.notice(step)
-	job := &job{builder: b, step: step, deps: deps, ground: ground, parts: given.Parts, secrets: secrets, cache: cache, engines: engines}
+	job := &job{builder: b, step: step, deps: deps, ground: ground, parts: given.Parts, plain: given.Plain, secrets: secrets, cache: cache, engines: engines}
 	manifests, err := job.platforms(ctx)
 	if err != nil {
 		return nil, err
@@ -83,6 +83,7 @@ type job struct {
 	deps    []orchestrator.Result
 	ground  *images.Ground
 	parts   []images.ContextPart
+	plain   []string
 	secrets secrets
 	cache   string
 	engines []*engine

@@ -7,6 +7,7 @@ import (
 
 	"github.com/moby/buildkit/frontend/dockerfile/parser"
 	"toa.io/toa/templates"
+	"toa.io/toa/test/corpus"
 )
 
 // parsed are the instructions of a Dockerfile, as engines read it.
@@ -32,6 +33,7 @@ func parsed(t *testing.T, r templates.Recipe) ([]string, error) {
 
 // Whatever a value holds, engines read the same instructions, or it is refused.
 func FuzzInstructions(f *testing.F) {
+	corpus.Add(f)
 	for _, value := range []string{
 		"plain", "two words", "a\nRUN evil", "a\rRUN evil", `"quoted"`, "it's", `\`, "# comment", "cat <<EOF", `cat <<"RUN evil"`,
 		"<<<word", "$((1<<2))", "x AS y", "--platform=linux/arm64", "{{ .Base }}", "${HOME}", "3<< EOF", "'<<'EOF", "[\"a\"]", "a\\ \t", "\u2028", "<\\<EOF",
@@ -64,6 +66,6 @@ func fuzzedDependencies(value string) templates.Recipe {
 		Kind: "dependencies", Base: "scratch", Env: []string{"NAME=" + value}, Workdir: "/composition",
 		NPM: templates.NPM{Registry: "r" + value, Proxy: "p" + value}, Arguments: []string{"TOKEN"},
 		Runs: []templates.Run{{Line: "run " + value, Owner: value}}, Packages: []string{"package@" + value},
-		Installs: []templates.Install{{Label: "store-goods"}},
+		Installs: []templates.Install{{Label: "store-goods", Locals: []templates.Local{{Name: value}}}},
 	}
 }

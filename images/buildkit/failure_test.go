@@ -418,7 +418,7 @@ func TestAddresses(t *testing.T) {
 
 // Whatever is typed, an address has one of the schemes and a place.
 func FuzzAddresses(f *testing.F) {
-	for _, text := range []string{"unix:///a", "tcp://[::1]:5?platform=a&platform=b,ssh://x", "tcp://a?tls=b", "://", "kube-pod://p?namespace=n", "%"} {
+	for _, text := range []string{"unix:///a", "tcp://[::1]:5?platform=a&platform=b,ssh://x", "tcp://a?tls=b", "://", "kube-pod://p?namespace=n", "%", "uniX:/0", "unix:/0?a=://"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

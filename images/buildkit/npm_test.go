@@ -125,6 +125,7 @@ func TestPackages(t *testing.T) {
 	url, integrity := npmRegistry(t, token)
 	dir := member(t, url, integrity)
 	t.Run("same as native", func(t *testing.T) { b.samePackages(t, base, dir) })
+	t.Run("package of the workspace", func(t *testing.T) { b.sameLocals(t, base) })
 	t.Run("token", func(t *testing.T) { b.noToken(t, b.installation(t, base, dir), token) })
 	t.Run("stale lockfile", func(t *testing.T) { b.staleLockfile(t, base, dir) })
 }
@@ -147,6 +148,43 @@ func (b *bench) samePackages(t *testing.T, base, dir string) {
 		t.Error("nothing was installed")
 	}
 	sameMaps(t, "files", got, want)
+}
+
+// A package of the workspace is installed alike here and in the engine, and
+// nothing is left of what it was packed in.
+func (b *bench) sameLocals(t *testing.T, base string) {
+	near := files{"package.json": `{"name": "near", "version": "1.0.0", "bin": "run.js"}`, "run.js": "x:#!/usr/bin/env node\n"}.write(t, t.TempDir())
+	listed := tree(t, near)
+	for name, lock := range map[string]string{
+		"no lockfile": "",
+		"locked": `{"name": "goods", "lockfileVersion": 3, "requires": true, "packages": {
+			"": {"name": "goods", "dependencies": {"near": "file:../near"}}, "../near": {}, "node_modules/near": {"resolved": "../near", "link": true}}}`,
+	} {
+		component := files{"package.json": `{"name": "goods", "dependencies": {"near": "file:../near"}}`, ".npmrc": "", "package-lock.json": lock}.write(t, t.TempDir())
+		step := b.installation(t, base, component)
+		one := &step.Recipe.Installs[0]
+		if lock == "" {
+			one.LockName, one.Lock = "", ""
+		}
+		one.Locals = []templates.Local{{Name: "near", Digest: listed.Key.String()}}
+		step.Sources[0].Locals = []orchestrator.Local{{Path: near, Tree: listed}}
+		step.Reference.Tag = "deps-" + cache.Digest([]byte(name)).Tag()
+		natively := step
+		natively.Reference.Tag += "-native"
+		got, want := onNode(t, b.publish(t, b.builder, step)), onNode(t, b.publish(t, b.native, natively))
+		if _, removed := got["composition/store-goods/.wh..packages"]; !removed {
+			t.Errorf("%s: the packed package stays in the image", name)
+		}
+		// What npm was given stays below what is removed, and below what the
+		// composition's image has of its own.
+		for _, given := range []string{"package.json", "package-lock.json", ".packages", ".packages/near.tar", ".wh..packages"} {
+			delete(got, "composition/store-goods/"+given)
+		}
+		sameMaps(t, name, got, want)
+		if want["composition/store-goods/node_modules/near/run.js"] == "" {
+			t.Errorf("%s: nothing was installed: %q", name, want)
+		}
+	}
 }
 
 // onNode is what an image holds beside its base, which is large.

@@ -44,6 +44,29 @@ func TestArgumentsStayOutOfImages(t *testing.T) {
 	}
 }
 
+// Arguments that are no secrets are build arguments as any other, and stand in
+// the history; each line sees them.
+func TestPlainArguments(t *testing.T) {
+	t.Setenv("STAGE", "plain-77c1")
+	b := newBench(t)
+	step := b.dependencies(t, "one", `echo -n "$STAGE" > /stage`, `echo -n "$STAGE" > /again`)
+	step.Recipe.Arguments, step.Recipe.Plain = []string{"STAGE"}, true
+	image := pull(t, b.publish(t, b.builder, step), host)
+	held := content(t, image)
+	for _, name := range []string{"stage", "again"} {
+		if !strings.HasSuffix(held[name], `"plain-77c1"`) {
+			t.Errorf("%s: the line saw %s", name, held[name])
+		}
+	}
+	file := configOf(t, image)
+	if history, err := json.Marshal(file.History); err != nil || !strings.Contains(string(history), "STAGE=plain-77c1") {
+		t.Errorf("the argument is not in the history: %s, %v", history, err)
+	}
+	if env := strings.Join(file.Config.Env, "\n"); strings.Contains(env, "STAGE") {
+		t.Errorf("the argument is a variable of the image: %s", env)
+	}
+}
+
 func all(held map[string]string) string {
 	var text strings.Builder
 	for path, what := range held {

@@ -3,6 +3,7 @@ package buildkit
 import (
 	"context"
 	"io"
+	"os"
 	"strconv"
 	"strings"
 
@@ -83,12 +84,9 @@ func (j *job) options(at int, dockerfile string, sent *files) (client.SolveOpt, 
 	}
 	kept := store{blobs: j.builder.Images.Blobs, ground: j.ground}
 	o := client.SolveOpt{
-		Frontend: "dockerfile.v0",
-		FrontendAttrs: map[string]string{
-			"platform":   platform,
-			timeArgument: strconv.FormatInt(j.step.Recipe.Epoch, 10),
-		},
-		LocalMounts: map[string]fsutil.FS{"context": sent, "dockerfile": definition},
+		Frontend:      "dockerfile.v0",
+		FrontendAttrs: j.attributes(platform),
+		LocalMounts:   map[string]fsutil.FS{"context": sent, "dockerfile": definition},
 		// Each image has a place of its own in the engine for what it is sent.
 		SharedKey: j.step.Reference.Repository + " " + string(j.step.ID) + " " + platform,
 		Session:   []session.Attachable{credentials(), secretsprovider.FromMap(j.secrets.byID())},
@@ -102,8 +100,22 @@ func (j *job) options(at int, dockerfile string, sent *files) (client.SolveOpt, 
 		o.OCIStores = map[string]content.Store{groundStore: kept}
 		o.FrontendAttrs["context:"+groundName] = "oci-layout://" + groundStore + "@" + j.ground.Digest(at)
 	}
+	if j.step.Anew {
+		o.FrontendAttrs["no-cache"] = ""
+	}
 	j.cached(&o, platform)
 	return o, nil
+}
+
+// attributes are what the Dockerfile is rendered by. Build arguments are among
+// them where they are no secrets.
+func (j *job) attributes(platform string) map[string]string {
+	all := map[string]string{"platform": platform}
+	for _, name := range j.plain {
+		all["build-arg:"+name] = os.Getenv(name)
+	}
+	all[timeArgument] = strconv.FormatInt(j.step.Recipe.Epoch, 10)
+	return all
 }
 
 // cached lets the engine use and fill the cache of the image for the platform.
@@ -115,7 +127,9 @@ func (j *job) cached(o *client.SolveOpt, platform string) {
 	one := j.step
 	one.Recipe.Platforms = []string{platform}
 	reference := images.CacheReference(j.cache, one)
-	o.CacheImports = []client.CacheOptionsEntry{{Type: "registry", Attrs: map[string]string{"ref": reference}}}
+	if !j.step.Anew {
+		o.CacheImports = []client.CacheOptionsEntry{{Type: "registry", Attrs: map[string]string{"ref": reference}}}
+	}
 	o.CacheExports = []client.CacheOptionsEntry{{Type: "registry", Attrs: map[string]string{
 		"ref": reference, "mode": "max", "image-manifest": "true", "oci-mediatypes": "true", "ignore-error": "true",
 	}}}

@@ -9,7 +9,7 @@ import (
 )
 
 // arguments are those of the reference (spec 3.8), except that the image comes
-// out as an archive, that build arguments are secrets, and that the Dockerfile
+// out as an archive, that build arguments are secrets unless they are plain, and that the Dockerfile
 // stands outside of the context, so that no copy takes it along.
 func (b *Builder) arguments(s stage, builder string) []string {
 	ref := s.step.Reference
@@ -20,11 +20,17 @@ func (b *Builder) arguments(s stage, builder string) []string {
 		"--file", s.dockerfile(), s.context,
 		"--build-arg", "SOURCE_DATE_EPOCH=" + strconv.FormatInt(s.step.Recipe.Epoch, 10),
 	}
+	for _, name := range s.content.Plain {
+		args = append(args, "--build-arg", name) // docker finds the value in its environment
+	}
 	for _, secret := range s.content.Secrets {
 		args = append(args, "--secret", s.secret(secret))
 	}
 	for _, named := range s.base.contexts {
 		args = append(args, "--build-context", named)
+	}
+	if s.step.Anew {
+		args = append(args, "--no-cache")
 	}
 	if kept := images.CacheReference(b.Cache, s.step); kept != "" {
 		args = append(args,

@@ -38,6 +38,11 @@ func TestArguments(t *testing.T) {
 	}{
 		{"composition", func(t *testing.T) orchestrator.Step { return several(composition(t, files{"a": "1"})) }, nil, nil},
 		{"dependencies", func(t *testing.T) orchestrator.Step { return dependencies(t, "base.test/node:1", digest) }, nil, nil},
+		{"plain", func(t *testing.T) orchestrator.Step {
+			s := dependencies(t, "base.test/node:1", digest)
+			s.Recipe.Plain = true
+			return s
+		}, nil, nil},
 		{"cached", func(t *testing.T) orchestrator.Step { return composition(t, files{"a": "1"}) }, nil, func(b *docker.Builder) {
 			b.Cache = "registry.test/shop/buildcache"
 		}},
