@@ -15,7 +15,8 @@ import (
 	"toa.io/toa/workspace"
 )
 
-const layoutScheme = "oci-layout://"
+// LayoutScheme begins the references of images in layouts on disk.
+const LayoutScheme = "oci-layout://"
 
 // Resolver finds base images: in registries, and in image layouts on disk.
 type Resolver struct {
@@ -80,7 +81,7 @@ func (e *NoBaseError) Error() string { return "base image " + e.Reference + " do
 
 // Hint is how to mend it.
 func (e *NoBaseError) Hint() string {
-	if strings.HasPrefix(e.Reference, layoutScheme) {
+	if strings.HasPrefix(e.Reference, LayoutScheme) {
 		return "the directory must be an OCI image layout, with index.json, and have the tag; relative ones start at the workspace root"
 	}
 	return "check its name and tag; a registry also says so of images that one may not see"
@@ -104,7 +105,7 @@ func locate(client *Client, root, reference string) (library, string, error) {
 // behind it: the directory, which root completes where it is relative, and the
 // digest or else the tag, or empty. It is false for any other reference.
 func LayoutReference(root, reference string) (dir, target string, ok bool) {
-	dir, ok = strings.CutPrefix(reference, layoutScheme)
+	dir, ok = strings.CutPrefix(reference, LayoutScheme)
 	if !ok {
 		return "", "", false
 	}

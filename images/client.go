@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -33,6 +34,12 @@ type Client struct {
 	// Backoff is the first pause before a request is sent again; it doubles.
 	// Zero means 200 ms.
 	Backoff time.Duration
+	// Stall is how long nothing may move of a request that is under way; then it
+	// is sent again. Zero means two minutes.
+	Stall time.Duration
+	// Patience is how long one request waits for a registry that limits requests.
+	// Zero means two minutes.
+	Patience time.Duration
 
 	requests, bytes atomic.Int64
 
@@ -65,7 +72,6 @@ func (c *Client) client() *http.Client {
 		if carrier == nil {
 			own := http.DefaultTransport.(*http.Transport).Clone()
 			own.MaxIdleConnsPerHost = 32
-			own.ResponseHeaderTimeout = time.Minute
 			carrier = own
 		}
 		c.http = &http.Client{Transport: counter{carrier, &c.requests}, CheckRedirect: c.redirect}
@@ -132,7 +138,7 @@ func (c *Client) hostOf(registry name.Registry) *host {
 	}
 	h, known := c.host[registry.RegistryStr()]
 	if !known {
-		h = &host{client: c, registry: registry, scheme: c.scheme(registry.RegistryStr()), tokens: map[string]string{}}
+		h = &host{client: c, registry: registry, scheme: c.scheme(registry.RegistryStr()), tokens: map[string]grant{}}
 		c.host[registry.RegistryStr()] = h
 	}
 	return h
@@ -161,27 +167,32 @@ type call struct {
 // do sends the call, again where that may help. The caller closes the answer,
 // whatever its status.
 func (r *repository) do(ctx context.Context, c call) (*http.Response, error) {
-	for try := 0; ; try++ {
+	for tries := (tries{client: r.client}); ; {
 		resp, err := r.authorized(ctx, c)
-		if c.once || try == maxRetries || !retryable(resp, err) {
-			return resp, err
+		again, stopped := tries.again(ctx, resp, err, c.once)
+		if stopped != nil {
+			return nil, stopped
 		}
-		if err := r.client.pause(ctx, try, resp); err != nil {
-			return nil, err
+		if !again {
+			return resp, err
 		}
 	}
 }
 
-// authorized sends the call, and once more with what the registry asks for.
+// maxRefusals bounds how often a request is sent again with a new token. A
+// registry of several machines may not know at once what its token server issued.
+const maxRefusals = 2
+
+// authorized sends the call, and again with what the registry asks for.
 func (r *repository) authorized(ctx context.Context, c call) (*http.Response, error) {
 	scopes := r.scopes(c)
-	for second := false; ; second = true {
+	for refusals := 0; ; refusals++ {
 		authorization, err := r.authorization(ctx, scopes)
 		if err != nil {
 			return nil, err
 		}
 		resp, err := r.send(ctx, c, authorization)
-		if err != nil || resp.StatusCode != http.StatusUnauthorized || second || !r.challenged(resp, scopes, authorization) {
+		if err != nil || resp.StatusCode != http.StatusUnauthorized || refusals == maxRefusals || !r.challenged(resp, scopes, authorization) {
 			return resp, err
 		}
 		drain(resp)
@@ -202,29 +213,42 @@ func (r *repository) scopes(c call) []string {
 	return scopes
 }
 
+// patientBody is the size from which a body is sent only after the registry has
+// said that it will read it. A token that has run out, or a limit, then costs no
+// upload; for less the round trip costs more.
+const patientBody = 1 << 20
+
+// send waits for the host's pace and sends the call once.
 func (r *repository) send(ctx context.Context, c call, authorization string) (*http.Response, error) {
-	target := c.url
-	if target == nil {
-		target = &url.URL{Scheme: r.scheme, Host: r.registry.RegistryStr(), Path: "/v2/" + r.name.RepositoryStr() + "/" + c.path}
+	era, err := r.pace.begin(ctx)
+	if err != nil {
+		return nil, err
 	}
-	if c.query != nil {
-		with := *target
-		query := with.Query()
-		for key, values := range c.query {
-			query[key] = values
-		}
-		with.RawQuery = query.Encode()
-		target = &with
+	watch := watched(ctx, r.client.stall())
+	req, err := r.request(watch, c, authorization)
+	if err != nil {
+		watch.stop()
+		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, c.method, target.String(), nil)
+	resp, err := r.client.client().Do(req)
+	if err != nil {
+		defer watch.stop()
+		return nil, unreachable(req.URL.Host, bare(ctx, watch.explain(err)))
+	}
+	resp.Body = answering{resp.Body, watch}
+	if wait, complains := complaint(resp); complains {
+		r.pace.slower(era, wait)
+	} else {
+		r.pace.faster()
+	}
+	return resp, nil
+}
+
+func (r *repository) request(watch *watch, c call, authorization string) (*http.Request, error) {
+	target := r.address(c)
+	req, err := http.NewRequestWithContext(watch.ctx, c.method, target.String(), nil)
 	if err != nil {
 		return nil, errors.New("registry gave an address that is none")
-	}
-	if c.body != nil {
-		if req.Body, err = c.body(); err != nil {
-			return nil, err
-		}
-		req.GetBody, req.ContentLength = c.body, c.size
 	}
 	if c.header != nil {
 		req.Header = c.header.Clone()
@@ -233,8 +257,33 @@ func (r *repository) send(ctx context.Context, c call, authorization string) (*h
 	if authorization != "" && target.Host == r.registry.RegistryStr() {
 		req.Header.Set("Authorization", authorization)
 	}
-	resp, err := r.client.client().Do(req)
-	return resp, bare(ctx, err)
+	if c.body == nil {
+		return req, nil
+	}
+	req.GetBody = func() (io.ReadCloser, error) {
+		body, err := c.body()
+		return sending{body, watch}, err
+	}
+	req.ContentLength = c.size
+	if c.size >= patientBody {
+		req.Header.Set("Expect", "100-continue")
+	}
+	req.Body, err = req.GetBody()
+	return req, err
+}
+
+// address is where the call goes.
+func (r *repository) address(c call) *url.URL {
+	target := url.URL{Scheme: r.scheme, Host: r.registry.RegistryStr(), Path: "/v2/" + r.name.RepositoryStr() + "/" + c.path}
+	if c.url != nil {
+		target = *c.url
+	}
+	if c.query != nil {
+		query := target.Query()
+		maps.Copy(query, c.query)
+		target.RawQuery = query.Encode()
+	}
+	return &target
 }
 
 // bare takes the address off an error: its query may hold a secret.
@@ -274,10 +323,14 @@ func (r *repository) ask(ctx context.Context, c call, statuses ...int) (answer, 
 		return answer{}, err
 	}
 	if !slices.Contains(statuses, resp.StatusCode) {
-		return answer{}, answerError(resp)
+		return answer{}, r.answerError(resp)
 	}
 	drain(resp)
 	return answer{resp.StatusCode, resp.Header, resp.Request.URL}, nil
 }
 
 func (c *Client) backoff() time.Duration { return cmp.Or(c.Backoff, 200*time.Millisecond) }
+
+func (c *Client) stall() time.Duration { return cmp.Or(c.Stall, 2*time.Minute) }
+
+func (c *Client) patience() time.Duration { return cmp.Or(c.Patience, 2*time.Minute) }

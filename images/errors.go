@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"toa.io/toa/graph"
 )
@@ -62,6 +63,12 @@ type RegistryError struct {
 	Status int
 	// Codes are those of the distribution specification, such as DENIED.
 	Codes []string
+	// Credentials says which were tried, where the registry refused them.
+	Credentials string
+	// Limited says that the registry is asked too much; RetryAfter is how long
+	// it wants not to be, zero where it does not say.
+	Limited    bool
+	RetryAfter time.Duration
 }
 
 func (e *RegistryError) Error() string {
@@ -69,18 +76,26 @@ func (e *RegistryError) Error() string {
 	if len(e.Codes) > 0 {
 		text += " (" + strings.Join(e.Codes, ", ") + ")"
 	}
+	if e.RetryAfter >= time.Second {
+		text += ", and asks to wait for " + e.RetryAfter.Round(time.Second).String()
+	}
+	if e.Credentials != "" {
+		text += "; tried with " + e.Credentials
+	}
 	return text
 }
 
 // Hint is how to mend it.
 func (e *RegistryError) Hint() string {
-	switch e.Status {
-	case http.StatusUnauthorized:
-		return "log in: docker login " + e.Host
-	case http.StatusForbidden:
-		return "the account of " + e.Host + " may not do this: log in with another one, or get it the right"
-	case http.StatusTooManyRequests:
+	switch {
+	case e.Limited:
 		return "the registry limits requests: try again later, or with fewer --jobs"
+	case e.Status == http.StatusUnauthorized:
+		return "log in: docker login " + e.Host
+	case e.Status == http.StatusForbidden:
+		return "the account of " + e.Host + " may not do this: log in with another one, or get it the right"
+	case e.Status == http.StatusRequestEntityTooLarge:
+		return "a proxy in front of the registry limits how large an upload may be: raise its limit"
 	default:
 		return ""
 	}
@@ -92,9 +107,11 @@ var codePattern = regexp.MustCompile(`^[A-Z][A-Z_]{1,40}$`)
 const maxErrorBody = 64 << 10
 
 // answerError makes an error of an answer and closes it.
-func answerError(resp *http.Response) *RegistryError {
+func (h *host) answerError(resp *http.Response) *RegistryError {
 	defer func() { _ = resp.Body.Close() }()
 	e := &RegistryError{Host: resp.Request.URL.Host, Status: resp.StatusCode}
+	e.RetryAfter, e.Limited = complaint(resp)
+	e.Credentials = h.refused(e)
 	var body struct{ Errors []struct{ Code string } }
 	if json.NewDecoder(io.LimitReader(resp.Body, maxErrorBody)).Decode(&body) != nil {
 		return e

@@ -1,6 +1,7 @@
 package images
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
@@ -22,13 +24,23 @@ type host struct {
 	registry name.Registry
 	scheme   string
 
+	pace      pace
 	challenge atomic.Pointer[transport.Challenge] // of bearer registries
 	turn      turns[string]                       // of credentials and of tokens by scope
 
 	mu     sync.Mutex // guards login and tokens
 	login  *authn.AuthConfig
-	tokens map[string]string
+	tokens map[string]grant
 }
+
+// grant is a token and when it is to be used no more; zero means until it is
+// refused.
+type grant struct {
+	token string
+	until time.Time
+}
+
+func (g grant) good() bool { return g.token != "" && (g.until.IsZero() || time.Now().Before(g.until)) }
 
 // authorization is the header to send, or empty.
 func (h *host) authorization(ctx context.Context, scopes []string) (string, error) {
@@ -97,7 +109,7 @@ func (h *host) challenged(resp *http.Response, scopes []string, used string) boo
 	h.challenge.Store(challenge)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if key := strings.Join(scopes, " "); used == "Bearer "+h.tokens[key] {
+	if key := strings.Join(scopes, " "); used == "Bearer "+h.tokens[key].token {
 		delete(h.tokens, key) // it has run out
 	}
 	return true
@@ -111,50 +123,96 @@ func (h *host) token(ctx context.Context, challenge *transport.Challenge, login 
 	}
 	defer release()
 	h.mu.Lock()
-	token := h.tokens[key]
+	held := h.tokens[key]
 	h.mu.Unlock()
-	if token != "" {
-		return token, nil
+	if held.good() {
+		return held.token, nil
 	}
-	if token, err = h.exchange(ctx, challenge, login, scopes); err != nil {
+	if held, err = h.exchange(ctx, challenge, login, scopes); err != nil {
 		return "", fmt.Errorf("get a token of %s: %w", h.registry, err)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.tokens[key] = token
-	return token, nil
+	h.tokens[key] = held
+	return held.token, nil
 }
 
 // exchange gets a token of the server that the challenge names.
-func (h *host) exchange(ctx context.Context, challenge *transport.Challenge, login authn.AuthConfig, scopes []string) (string, error) {
-	carrier := h.client.client().Transport
-	for try := 0; ; try++ {
-		token, err := transport.Exchange(ctx, h.registry, authn.FromConfig(login), carrier, scopes, challenge)
+func (h *host) exchange(ctx context.Context, challenge *transport.Challenge, login authn.AuthConfig, scopes []string) (grant, error) {
+	for tries := (tries{client: h.client}); ; {
+		asked := time.Now()
+		token, err := h.exchangeOnce(ctx, challenge, login, scopes)
 		if err == nil {
-			if token.Token == "" {
-				return token.AccessToken, nil
-			}
-			return token.Token, nil
+			return newGrant(token, asked), nil
 		}
-		if err = tokenError(ctx, err, h.registry.RegistryStr()); try == maxRetries || !retryable(nil, err) {
-			return "", err
+		again, stopped := tries.again(ctx, nil, err, false)
+		if stopped != nil {
+			return grant{}, stopped
 		}
-		if err := h.client.pause(ctx, try, nil); err != nil {
-			return "", err
+		if !again {
+			return grant{}, err
 		}
 	}
 }
 
+func (h *host) exchangeOnce(ctx context.Context, challenge *transport.Challenge, login authn.AuthConfig, scopes []string) (*transport.Token, error) {
+	era, err := h.pace.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	watch := watched(ctx, h.client.stall())
+	defer watch.stop()
+	heard := &hearing{RoundTripper: h.client.client().Transport}
+	token, err := transport.Exchange(watch.ctx, h.registry, authn.FromConfig(login), heard, scopes, challenge) //nolint:contextcheck // it is made of ctx
+	if heard.complains {
+		h.pace.slower(era, heard.wait)
+	} else {
+		h.pace.faster()
+	}
+	if err != nil {
+		return nil, h.tokenError(ctx, watch.explain(err), heard)
+	}
+	return token, nil
+}
+
+// hearing keeps what the last answer said of limits: an error of the exchange
+// does not tell.
+type hearing struct {
+	http.RoundTripper
+	wait      time.Duration
+	complains bool
+}
+
+func (h *hearing) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := h.RoundTripper.RoundTrip(req)
+	if err == nil {
+		h.wait, h.complains = complaint(resp)
+	}
+	return resp, err
+}
+
+// newGrant leaves a token unused for the last quarter of its life: a request
+// must reach the registry before it ends.
+func newGrant(token *transport.Token, asked time.Time) grant {
+	g := grant{token: cmp.Or(token.Token, token.AccessToken)}
+	if token.ExpiresIn > 0 {
+		g.until = asked.Add(time.Duration(token.ExpiresIn) * time.Second * 3 / 4)
+	}
+	return g
+}
+
 // tokenError keeps what a token server said out of the error: it may quote
 // credentials.
-func tokenError(ctx context.Context, err error, registry string) error {
+func (h *host) tokenError(ctx context.Context, err error, heard *hearing) error {
 	var answer *transport.Error
 	switch {
 	case errors.As(err, &answer):
-		return &RegistryError{Host: registry, Status: answer.StatusCode}
+		e := &RegistryError{Host: h.registry.RegistryStr(), Status: answer.StatusCode, Limited: heard.complains, RetryAfter: heard.wait}
+		e.Credentials = h.refused(e)
+		return e
 	case strings.HasPrefix(err.Error(), "no token in bearer response"):
 		return errors.New("the token server gives none")
 	default:
-		return bare(ctx, err)
+		return unreachable(h.registry.RegistryStr(), bare(ctx, err))
 	}
 }

@@ -1,6 +1,7 @@
 package images
 
 import (
+	"net/url"
 	"sync"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -32,6 +33,40 @@ type ledger struct {
 	holders map[blobOn]string // a repository that is sure to hold the blob
 	deaf    map[route]bool    // mounting was refused
 	doubts  map[string]bool   // repositories where an assumption was wrong
+	ready   map[string]*ready // repositories that were asked whether they take uploads
+}
+
+// ready is a repository that takes uploads, or the reason why it does not.
+type ready struct {
+	session *url.URL // an upload that is open, until it is taken
+	err     error
+}
+
+func (l *ledger) prepared(repo *repository, session *url.URL, err error) {
+	put(l, &l.ready, repo.String(), &ready{session, err})
+}
+
+// readiness tells whether the repository was asked, and what was found.
+func (l *ledger) readiness(repo *repository) (asked bool, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	found, asked := l.ready[repo.String()]
+	if !asked {
+		return false, nil
+	}
+	return true, found.err
+}
+
+// session hands out the upload that is open in the repository, once.
+func (l *ledger) session(repo *repository) *url.URL {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	found := l.ready[repo.String()]
+	if found == nil {
+		return nil
+	}
+	defer func() { found.session = nil }()
+	return found.session
 }
 
 func (l *ledger) tag(at tagAt, digest string) { put(l, &l.tags, at, digest) }

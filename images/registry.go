@@ -23,11 +23,16 @@ type Remote struct {
 	// Blobs has the manifests of what was published before, if they were kept.
 	Blobs *cache.Blobs
 
-	known ledger
-	turn  turns[blobAt]
+	known   ledger
+	turn    turns[blobAt]
+	opening turns[string] // of repositories
 }
 
-var _ orchestrator.Registry = (*Remote)(nil)
+var (
+	_ orchestrator.Registry = (*Remote)(nil)
+	_ orchestrator.Preparer = (*Remote)(nil)
+	_ orchestrator.Verifier = (*Remote)(nil)
+)
 
 // Traffic implements orchestrator.Registry: all that the client sent, the
 // reading of base images too.
@@ -80,11 +85,33 @@ func (r *Remote) Publish(ctx context.Context, step orchestrator.Step, artifact o
 		return taken, nil
 	}
 	r.recall(repo, step.Previous)
+	digest := image.Digest()
 	if err := r.push(ctx, repo, image, step.Reference.Tag); err != nil {
-		return "", fmt.Errorf("publish %s:%s: %w", step.Reference.Repository, step.Reference.Tag, err)
+		if digest, err = r.lost(ctx, repo, step.Reference, err); err != nil {
+			return "", fmt.Errorf("publish %s:%s: %w", step.Reference.Repository, step.Reference.Tag, err)
+		}
 	}
-	r.known.tag(at, image.Digest())
-	return image.Digest(), nil
+	r.known.tag(at, digest)
+	return digest, nil
+}
+
+// lost is for registries whose tags cannot be moved: somebody else, or an answer
+// that did not reach us, may have set the tag since it was looked up. What it
+// names is then kept, if all of it is there.
+func (r *Remote) lost(ctx context.Context, repo *repository, ref orchestrator.Reference, refusal error) (string, error) {
+	var answer *RegistryError
+	if !errors.As(refusal, &answer) || answer.Status >= http.StatusInternalServerError || answer.Limited {
+		return "", refusal
+	}
+	digest, err := repo.digest(ctx, ref.Tag)
+	if err != nil {
+		return "", refusal
+	}
+	ref.Digest = digest
+	if r.whole(ctx, repo, ref) != nil {
+		return "", refusal
+	}
+	return digest, nil
 }
 
 // push sends blobs, then manifests, the tag last.
@@ -161,7 +188,7 @@ func (r *Remote) ensure(ctx context.Context, repo *repository, c content, ask bo
 		done, err = repo.holds(ctx, c.Digest)
 	}
 	if err == nil && !done {
-		err = repo.upload(ctx, c)
+		err = repo.upload(ctx, c, r.known.session(repo))
 	}
 	if err != nil {
 		return err

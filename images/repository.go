@@ -1,6 +1,7 @@
 package images
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -58,20 +59,52 @@ func (r *repository) digestOfContent(ctx context.Context, target string) (string
 // manifest implements library; target may be a tag too. What is not there is
 // cache.ErrNotFound.
 func (r *repository) manifest(ctx context.Context, target string) (io.ReadCloser, error) {
-	return r.get(ctx, call{
+	return r.small(ctx, call{
 		method: http.MethodGet,
 		path:   "manifests/" + target,
 		header: http.Header{"Accept": manifestTypes},
-	})
+	}, readSmall)
 }
 
 // open implements origin.
 func (r *repository) open(ctx context.Context, d v1.Descriptor) (io.ReadCloser, error) {
-	body, err := r.get(ctx, call{method: http.MethodGet, path: "blobs/" + d.Digest.String()})
+	get := call{method: http.MethodGet, path: "blobs/" + d.Digest.String()}
+	var body io.ReadCloser
+	var err error
+	if d.Size < patientBody {
+		body, err = r.small(ctx, get, func(from io.Reader) ([]byte, error) {
+			return io.ReadAll(io.LimitReader(from, d.Size+1)) // one too many is noticed below
+		})
+	} else {
+		body, err = r.get(ctx, get)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read %s from %s: %w", short(d.Digest), r, err)
 	}
 	return verified{Reader: cache.Verify(body, d.Digest.String(), d.Size), Closer: body}, nil
+}
+
+// small reads what fits into memory, again where the connection breaks while it
+// comes: who gets the answer need not care.
+func (r *repository) small(ctx context.Context, c call, read func(io.Reader) ([]byte, error)) (io.ReadCloser, error) {
+	for tries := (tries{client: r.client}); ; {
+		body, err := r.get(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		raw, err := read(body)
+		_ = body.Close()
+		if err == nil {
+			return io.NopCloser(bytes.NewReader(raw)), nil
+		}
+		again, stopped := tries.again(ctx, nil, err, false)
+		if stopped != nil {
+			return nil, stopped
+		}
+		if !again {
+			return nil, err
+		}
+	}
 }
 
 func (r *repository) get(ctx context.Context, c call) (io.ReadCloser, error) {
@@ -83,7 +116,7 @@ func (r *repository) get(ctx context.Context, c call) (io.ReadCloser, error) {
 		drain(resp)
 		return nil, cache.ErrNotFound
 	case resp.StatusCode != http.StatusOK:
-		return nil, answerError(resp)
+		return nil, r.answerError(resp)
 	}
 	return resp.Body, nil
 }
@@ -107,19 +140,30 @@ func (r *repository) holds(ctx context.Context, digest v1.Hash) (bool, error) {
 	return said.status == http.StatusOK, err
 }
 
-// upload sends a blob in two requests. Where the connection breaks it begins
-// anew: a session that broke cannot be trusted.
-func (r *repository) upload(ctx context.Context, c content) error {
-	for try := 0; ; try++ {
+// upload sends a blob in two requests, or one where a session is open for it.
+// Where the connection breaks it begins anew: a session that broke cannot be
+// trusted.
+func (r *repository) upload(ctx context.Context, c content, session *url.URL) error {
+	if session != nil {
+		var answer *RegistryError
+		if err := r.finish(ctx, session, c); err == nil || !errors.As(err, &answer) && !retryable(nil, err) {
+			return r.uploadError(c, err)
+		}
+	}
+	for tries := (tries{client: r.client}); ; {
 		session, err := r.begin(ctx, call{})
 		if err == nil {
 			err = r.finish(ctx, session, c)
 		}
-		if err == nil || try == maxRetries || !retryable(nil, err) {
-			return r.uploadError(c, err)
+		if err == nil {
+			return nil
 		}
-		if err := r.client.pause(ctx, try, nil); err != nil {
-			return err
+		again, stopped := tries.again(ctx, nil, err, false)
+		if stopped != nil {
+			return stopped
+		}
+		if !again {
+			return r.uploadError(c, err)
 		}
 	}
 }
@@ -135,25 +179,39 @@ var errMounted = errors.New("mounted")
 
 // mount takes a blob over from another repository of the registry. Where the
 // registry opens an upload instead, the blob is sent there. False means that
-// the registry does not do it: which status it says so with means nothing.
+// the registry does not do it: which status it says so with means nothing. What
+// may be a passing fault is tried once more, for else all blobs are sent.
 func (r *repository) mount(ctx context.Context, c content, from string) (bool, error) {
+	for tries := (tries{client: r.client, faults: maxRetries - 1}); ; {
+		err := r.mountOnce(ctx, c, from)
+		if err == nil || errors.Is(err, errMounted) {
+			return true, nil
+		}
+		again, stopped := tries.again(ctx, nil, err, false)
+		if stopped != nil {
+			return false, stopped
+		}
+		if again {
+			continue
+		}
+		var answer *RegistryError
+		if errors.As(err, &answer) || retryable(nil, err) {
+			return false, nil
+		}
+		return false, r.uploadError(c, err)
+	}
+}
+
+func (r *repository) mountOnce(ctx context.Context, c content, from string) error {
 	session, err := r.begin(ctx, call{
 		query: url.Values{"mount": {c.Digest.String()}, "from": {from}},
 		pull:  from,
 		once:  true,
 	})
-	if err == nil {
-		err = r.finish(ctx, session, c)
+	if err != nil {
+		return err
 	}
-	var answer *RegistryError
-	switch {
-	case err == nil, errors.Is(err, errMounted):
-		return true, nil
-	case errors.As(err, &answer), retryable(nil, err):
-		return false, nil
-	default:
-		return false, r.uploadError(c, err)
-	}
+	return r.finish(ctx, session, c)
 }
 
 // begin opens an upload and returns where to send the blob, or errMounted.

@@ -1,12 +1,15 @@
 package images
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -15,12 +18,52 @@ import (
 	"toa.io/toa/cache"
 )
 
-const (
-	// maxRetries bounds how often one request is sent again.
-	maxRetries = 4
-	// maxPause bounds what a registry may ask us to wait.
-	maxPause = 30 * time.Second
-)
+// maxRetries bounds how often one request is sent again.
+const maxRetries = 4
+
+// tries counts what went wrong with one piece of work.
+type tries struct {
+	client *Client
+	faults int
+	// since is when the registry first said that it is asked too much.
+	since time.Time
+}
+
+// again tells whether another try may do better and waits until it is time.
+// What was answered is then dropped. Once says that what broke cannot be sent
+// again as it is; what was turned away unread can.
+func (t *tries) again(ctx context.Context, resp *http.Response, err error, once bool) (bool, error) {
+	if wait, complains := complaintOf(resp, err); complains {
+		if t.since.IsZero() {
+			t.since = time.Now()
+		}
+		if time.Since(t.since)+wait > t.client.patience() {
+			return false, nil
+		}
+		discard(resp)
+		return true, nil // the host's pace waits
+	}
+	if once || t.faults == maxRetries || !retryable(resp, err) {
+		return false, nil
+	}
+	wait := t.client.backoff() << t.faults
+	wait += rand.N(wait) //nolint:gosec // no secret: parallel uploads shall not come back together
+	if resp != nil {
+		wait = max(wait, retryAfter(resp.Header, nil))
+	}
+	if wait > t.client.patience() {
+		return false, nil
+	}
+	t.faults++
+	discard(resp)
+	return true, sleep(ctx, wait)
+}
+
+func discard(resp *http.Response) {
+	if resp != nil {
+		drain(resp)
+	}
+}
 
 // retryable tells whether the same request may do better: the registry is
 // overloaded or restarting, or the connection broke.
@@ -34,9 +77,11 @@ func retryable(resp *http.Response, err error) bool {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return false
 	case errors.As(err, &answer):
-		return retryableStatus(answer.Status)
+		// A registry that was started again has forgotten its uploads.
+		return retryableStatus(answer.Status) || slices.Contains(answer.Codes, "BLOB_UPLOAD_UNKNOWN")
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, cache.ErrDamaged),
-		errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE),
+		errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, errStalled),
+		errors.Is(err, net.ErrClosed), // what a reset during an upload can look like
 		strings.Contains(err.Error(), "server closed idle connection"), strings.Contains(err.Error(), "GOAWAY"):
 		return true
 	default:
@@ -46,7 +91,7 @@ func retryable(resp *http.Response, err error) bool {
 
 func retryableStatus(status int) bool {
 	switch status {
-	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,
+	case http.StatusRequestTimeout, http.StatusInternalServerError,
 		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return true
 	default:
@@ -54,23 +99,57 @@ func retryableStatus(status int) bool {
 	}
 }
 
-// pause waits before the next try and drops the answer of this one, which may
-// be nil. Random, so that parallel uploads do not come back together.
-func (c *Client) pause(ctx context.Context, try int, resp *http.Response) error {
-	wait := c.backoff() << try
-	wait += rand.N(wait) //nolint:gosec // no secret
-	if resp != nil {
-		if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && seconds >= 0 {
-			wait = max(wait, min(time.Duration(seconds)*time.Second, maxPause))
-		}
-		drain(resp)
+// complaintOf tells whether the registry says that it is asked too much, and
+// for how long it wants not to be.
+func complaintOf(resp *http.Response, err error) (wait time.Duration, complains bool) {
+	var answer *RegistryError
+	switch {
+	case errors.As(err, &answer):
+		return answer.RetryAfter, answer.Limited
+	case resp != nil:
+		return complaint(resp)
+	default:
+		return 0, false
 	}
-	timer := time.NewTimer(min(wait, maxPause))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
+}
+
+// complaint reads an answer, which can be read again afterwards. GitHub limits
+// requests with 403 too, and says how long in the text only:
+// https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api
+func complaint(resp *http.Response) (wait time.Duration, complains bool) {
+	if resp.StatusCode != http.StatusTooManyRequests && resp.StatusCode != http.StatusForbidden {
+		return 0, false
 	}
+	raw, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // as far as it came
+	resp.Body = readAgain{bytes.NewReader(raw), resp.Body}
+	text := bytes.ToLower(raw)
+	complains = resp.StatusCode == http.StatusTooManyRequests ||
+		resp.Header.Get("Retry-After") != "" ||
+		bytes.Contains(text, []byte("secondary rate limit")) || bytes.Contains(text, []byte("toomanyrequests"))
+	return retryAfter(resp.Header, text), complains
+}
+
+// readAgain is a body whose beginning was read.
+type readAgain struct {
+	io.Reader
+	io.Closer
+}
+
+var retryAfterText = regexp.MustCompile(`retry-after: ?(\d+(?:\.\d+)?(?:ms|s|m|h))`)
+
+// retryAfter is how long a registry asks us to wait: in seconds, until a date,
+// or in the text of the answer.
+func retryAfter(header http.Header, text []byte) time.Duration {
+	said := header.Get("Retry-After")
+	if seconds, err := strconv.ParseUint(said, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	if date, err := http.ParseTime(said); err == nil {
+		return max(0, time.Until(date))
+	}
+	if found := retryAfterText.FindSubmatch(text); found != nil {
+		wait, _ := time.ParseDuration(string(found[1])) // too large is none
+		return wait
+	}
+	return 0
 }

@@ -88,7 +88,7 @@ func (n *Native) local(step orchestrator.Step, deps []orchestrator.Result) bool 
 	if len(deps) > 0 {
 		return n.Layout != nil
 	}
-	return strings.HasPrefix(step.Recipe.Base, layoutScheme)
+	return strings.HasPrefix(step.Recipe.Base, LayoutScheme)
 }
 
 // Empty says that the image starts from nothing.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -154,4 +155,42 @@ func TestVerdaccio(t *testing.T) {
 	if !errors.As(err, &failed) {
 		t.Errorf("Build without the token: got %v, want an NPMError", err)
 	}
+}
+
+// A package of the workspace that needs one of a private registry gets what its
+// own lockfile says, which npm has made; a component without a lockfile gets
+// the same from the registry.
+func TestVerdaccioAndThePackagesOfTheWorkspace(t *testing.T) {
+	realNPM(t)
+	v := newVerdaccio(t)
+	b, dir, _ := npmBench(t)
+	shared := files{"package.json": `{"name":"@acme/shared","version":"1.2.3"}`}.write(t, t.TempDir())
+	v.npm(t, shared, "publish")
+	near := files{"package.json": `{"name":"near","version":"1.0.0","dependencies":{"@acme/shared":"^1.0.0"}}`}.write(t, t.TempDir())
+	v.npm(t, near, "install")
+	nearby := files{"package.json": readText(t, near, "package.json"), "package-lock.json": readText(t, near, "package-lock.json")}
+	root := files{"orders/package.json": `{"name":"orders","dependencies":{"near":"file:../near"}}`, "near/package.json": nearby["package.json"]}.write(t, t.TempDir())
+	v.npm(t, filepath.Join(root, "orders"), "install")
+	manifest, lock := readText(t, root, "orders/package.json"), readText(t, root, "orders/package-lock.json")
+	for _, row := range []struct{ name, lock, shared string }{
+		{"locked", lock, "near/node_modules/@acme/shared/package.json"},
+		{"no lockfile", "", "@acme/shared/package.json"},
+	} {
+		s := with(t, dependencies(t, manifest, row.lock, v.url), map[string]files{"near": nearby})
+		files{".npmrc": v.config()}.write(t, s.Sources[0].Dir)
+		s.Recipe.Installs[0].Config = cache.Digest([]byte(v.config())).String()
+		want := []string{"near/package.json", row.shared}
+		slices.Sort(want)
+		same(t, row.name, names(installed(t, b, b.build(t, s), 0)), want)
+		tmpIsEmpty(t, dir)
+	}
+}
+
+func readText(t *testing.T, dir, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
 }

@@ -16,22 +16,20 @@ const probes = 16
 // settle asks the registry what the index does not know or may not be trusted
 // with, so that afterwards the plan says exactly what has to be built.
 func (r *run) settle(ctx context.Context) error {
-	if r.Rebuild {
-		return nil
-	}
 	releasing, err := r.releasing(ctx)
 	if err != nil {
 		return err
 	}
+	r.relies = releasing && r.Trust.mode != trustNever
 	if err := r.ask(ctx, func(s *Step) bool {
-		return s.ID.Kind() != KindDependencies && (!s.Cached && !r.IndexOnly || s.Cached && r.Trust.asks(*s, releasing, time.Now()))
+		return s.ID.Kind() != KindDependencies && (!s.Cached && !s.Anew && !r.IndexOnly || s.Cached && r.Trust.asks(*s, releasing, time.Now()))
 	}); err != nil {
 		return err
 	}
 	// Dependencies images are asked for last: most turn out not to be needed.
 	needed := r.neededDependencies()
 	if err := r.ask(ctx, func(s *Step) bool {
-		return needed[s.ID] && (s.Reference.Digest == "" && !r.IndexOnly || s.Cached && r.Trust.mode == trustAlways)
+		return needed[s.ID] && !s.Anew && (s.Reference.Digest == "" && !r.IndexOnly || s.Cached && r.Trust.mode == trustAlways)
 	}); err != nil {
 		return err
 	}
@@ -64,6 +62,11 @@ func (r *run) neededDependencies() map[graph.ID]bool {
 
 // ask puts one question to the registry for each step that is picked.
 func (r *run) ask(ctx context.Context, pick func(*Step) bool) error {
+	return r.each(ctx, pick, r.probe)
+}
+
+// each does something for each step that is picked, in parallel and in no order.
+func (r *run) each(ctx context.Context, pick func(*Step) bool, do func(context.Context, *Step) error) error {
 	var targets []graph.Target
 	steps := map[graph.ID]*Step{}
 	for i := range r.plan.Steps {
@@ -80,14 +83,14 @@ func (r *run) ask(ctx context.Context, pick func(*Step) bool) error {
 		return err
 	}
 	_, err = graph.Walk(ctx, g, probes, func(ctx context.Context, t graph.Target, _ []struct{}) (struct{}, error) {
-		return struct{}{}, r.probe(ctx, steps[t.ID])
+		return struct{}{}, do(ctx, steps[t.ID])
 	})
 	return err
 }
 
 // probe brings a step in line with what the registry says of its tag.
 func (r *run) probe(ctx context.Context, s *Step) error {
-	digest, err := r.Registry.Has(ctx, Reference{Repository: s.Reference.Repository, Tag: s.Reference.Tag})
+	digest, err := r.has(ctx, s)
 	host := RegistryHost(r.plan.Registry)
 	switch {
 	case errors.Is(err, cache.ErrNotFound):
@@ -112,6 +115,9 @@ func (r *run) probe(ctx context.Context, s *Step) error {
 // record remembers a published image. What cannot be remembered is asked for
 // next time.
 func (r *run) record(s Step) {
+	if r.isNews(s) {
+		r.news.Store(true)
+	}
 	_ = r.Index.Put(RegistryHost(r.plan.Registry), s.Reference.Repository, s.Key, cache.Entry{
 		Digest:     s.Reference.Digest,
 		Platforms:  s.Recipe.Platforms,

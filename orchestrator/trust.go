@@ -3,7 +3,6 @@ package orchestrator
 import (
 	"fmt"
 	"math/rand/v2"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -38,9 +37,8 @@ func ParseTrust(text string) (Trust, error) {
 			return Trust{mode: mode, age: age}, nil
 		}
 	case mode == trustSample:
-		number, percent := strings.CutSuffix(detail, "%")
-		if share, err := strconv.ParseFloat(number, 64); err == nil && percent && share >= 0 && share <= 100 {
-			return Trust{mode: mode, share: share / 100}, nil
+		if share, ok := parseShare(detail); ok {
+			return Trust{mode: mode, share: share}, nil
 		}
 	}
 	return Trust{}, fmt.Errorf("expected release, never, always, older:DURATION (older:24h) or sample:N%% (sample:5%%), not %q", text)

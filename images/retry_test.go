@@ -1,0 +1,85 @@
+package images
+
+import (
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestRetryAfter(t *testing.T) {
+	for _, row := range []struct {
+		header, text string
+		want         time.Duration
+	}{
+		{"", "", 0},
+		{"7", "", 7 * time.Second},
+		{"0", "retry-after: 5s", 0},
+		{"-1", "", 0},
+		{"99999999999", "", 0},
+		{"soon", "retry-after: 10ms, allowed: 2000/minute", 10 * time.Millisecond},
+		{"", "retry-after: 1.5m", 90 * time.Second},
+		{"", "retry-after: 9999999999999h", 0},
+		{"Mon, 02 Jan 2006 15:04:05 GMT", "", 0},
+	} {
+		if got := retryAfter(http.Header{"Retry-After": {row.header}}, []byte(row.text)); got != row.want {
+			t.Errorf("retryAfter(%q, %q) = %s, want %s", row.header, row.text, got, row.want)
+		}
+	}
+}
+
+// What a registry says of pauses never makes one that ends before it began.
+func FuzzRetryAfter(f *testing.F) {
+	f.Add("7", "retry-after: 10ms")
+	f.Add("Mon, 02 Jan 2006 15:04:05 GMT", "retry-after: 1.5h")
+	f.Fuzz(func(t *testing.T, header, text string) {
+		if got := retryAfter(http.Header{"Retry-After": {header}}, []byte(text)); got < 0 {
+			t.Errorf("retryAfter(%q, %q) = %s", header, text, got)
+		}
+	})
+}
+
+// Requests are let through at once until the registry complains, then at a
+// distance that doubles with each complaint, and at once again when it has
+// answered for a while.
+func TestPace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var p pace
+		begin := func() (era int, waited time.Duration) {
+			began := time.Now()
+			era, err := p.begin(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return era, time.Since(began)
+		}
+		first, waited := begin()
+		if waited != 0 {
+			t.Errorf("waited %s before any complaint", waited)
+		}
+		p.slower(first, 0)
+		p.slower(first, 0) // one that was under way with it
+		if p.gap != firstGap {
+			t.Errorf("gap %s, want %s", p.gap, firstGap)
+		}
+		second, waited := begin()
+		if waited < firstGap || waited >= 2*firstGap {
+			t.Errorf("waited %s after a complaint, want %s to twice that", waited, firstGap)
+		}
+		p.slower(second, time.Hour)
+		if _, waited := begin(); waited < time.Hour || p.gap != 2*firstGap {
+			t.Errorf("waited %s, gap %s, want the hour that was asked for and %s", waited, p.gap, 2*firstGap)
+		}
+		for range 20 {
+			p.faster()
+		}
+		begin()
+		if _, waited := begin(); waited != 0 || p.gap != 0 {
+			t.Errorf("waited %s after many answers", waited)
+		}
+		p.slower(first, 0) // from long ago: the gap stays closed
+		if p.gap != 0 {
+			t.Errorf("gap %s", p.gap)
+		}
+	})
+}
