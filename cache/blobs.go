@@ -91,6 +91,7 @@ func (b *Blobs) Layer(key Key) (Layer, error) {
 	if err != nil || !b.Has(layer.Digest, layer.Size) {
 		return Layer{}, ErrNotFound
 	}
+	b.use(layer.Digest)
 	return layer, nil
 }
 
@@ -140,6 +141,14 @@ func (b *Blobs) Open(digest string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
+	r, err := openBlob(path, digest)
+	if err == nil {
+		b.use(digest)
+	}
+	return r, err
+}
+
+func openBlob(path, digest string) (io.ReadCloser, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, ErrNotFound

@@ -63,7 +63,11 @@ func (d *DB) view(fn func(*bbolt.Tx) error) error {
 	if errors.Is(err, fs.ErrNotExist) || (err == nil && info.Mode().IsRegular() && info.Size() == 0) {
 		return ErrNotFound
 	}
-	return d.settle(d.use(true, func(db *bbolt.DB) error { return db.View(fn) }))
+	err = d.use(true, func(db *bbolt.DB) error { return db.View(fn) })
+	if errors.Is(err, fs.ErrNotExist) {
+		err = ErrNotFound // deleted since it was looked at
+	}
+	return d.settle(err)
 }
 
 // update runs fn in a transaction that is durable when update returns.
@@ -93,11 +97,13 @@ func (d *DB) update(fn func(*bbolt.Tx) error) error {
 // use opens the file and hands it to fn. A fault inside bbolt (a truncated file
 // is a SIGBUS, a damaged page a panic) comes back as a *damageError.
 func (d *DB) use(readOnly bool, fn func(*bbolt.DB) error) (err error) {
+	var file *os.File
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if fault := recover(); fault != nil {
-			// The handle is left open on purpose: closing it waits for
-			// the transaction that has just died.
+			// Only the file is closed: closing the handle would wait for the
+			// transaction that has just died.
+			_ = file.Close()
 			err = &damageError{cause: fmt.Errorf("%v", fault)}
 		}
 	}()
@@ -107,7 +113,7 @@ func (d *DB) use(readOnly bool, fn func(*bbolt.DB) error) (err error) {
 	if err := private(filepath.Dir(d.path)); err != nil {
 		return err
 	}
-	db, err := bbolt.Open(d.path, 0o600, &bbolt.Options{Timeout: lockTimeout, ReadOnly: readOnly, InitialMmapSize: mapSize, NoSync: d.Volatile})
+	db, err := d.open(readOnly, &file)
 	if err != nil {
 		return openError(err)
 	}
@@ -116,6 +122,26 @@ func (d *DB) use(readOnly bool, fn func(*bbolt.DB) error) (err error) {
 		err = closed
 	}
 	return err
+}
+
+// open opens the file that path names once it is locked: another process may
+// have replaced it while this one waited for the lock.
+func (d *DB) open(readOnly bool, file **os.File) (*bbolt.DB, error) {
+	for {
+		db, err := bbolt.Open(d.path, 0o600, &bbolt.Options{
+			Timeout: lockTimeout, ReadOnly: readOnly, InitialMmapSize: mapSize, NoSync: d.Volatile,
+			OpenFile: func(path string, flag int, mode os.FileMode) (_ *os.File, err error) {
+				*file, err = os.OpenFile(path, flag, mode)
+				return *file, err
+			},
+		})
+		if err != nil || isAt(*file, d.path) {
+			return db, err
+		}
+		if err := db.Close(); err != nil {
+			return nil, err
+		}
+	}
 }
 
 // create makes an empty file by rename, so that a crash leaves either no file
@@ -128,7 +154,7 @@ func (d *DB) create() error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	temp, err := os.CreateTemp(dir, filepath.Base(d.path)+".new-*")
+	temp, err := os.CreateTemp(dir, filepath.Base(d.path)+newInfix+"*")
 	if err != nil {
 		return err
 	}
@@ -154,7 +180,7 @@ func (d *DB) settle(err error) error {
 		return err
 	}
 	if damaged(err) {
-		aside := d.path + ".damaged"
+		aside := d.path + damagedSuffix
 		if renamed := os.Rename(d.path, aside); renamed == nil {
 			d.warn(fmt.Sprintf("%s is damaged (%v): set aside as %s, starting anew", d.path, err, aside))
 			return errUnavailable
@@ -162,7 +188,7 @@ func (d *DB) settle(err error) error {
 	}
 	d.off = true
 	if errors.Is(err, bolterrors.ErrTimeout) {
-		err = errors.New("another process holds it")
+		err = errors.New(holderOf(d.path) + " holds it")
 	}
 	d.warn(fmt.Sprintf("going on without %s: %v", d.path, err))
 	return errUnavailable

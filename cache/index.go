@@ -45,6 +45,29 @@ func (x *Index) Get(registry, repository string, key Key) (Entry, error) {
 	return unpackEntry(payload)
 }
 
+// Fresh is Get past what is remembered: it sees what other processes have put
+// since.
+func (x *Index) Fresh(registry, repository string, key Key) (Entry, error) {
+	name := rowName(registry, repository, string(key[:]))
+	var entry Entry
+	err := x.db.view(func(tx *bbolt.Tx) error {
+		bucket := tx.Bucket(publishedBucket)
+		if bucket == nil {
+			return ErrNotFound
+		}
+		payload, err := unseal(name, bucket.Get(name))
+		if err != nil {
+			return ErrNotFound // one row tells nothing of the file
+		}
+		entry, err = unpackEntry(payload)
+		return err
+	})
+	if err != nil {
+		return Entry{}, ErrNotFound
+	}
+	return entry, nil
+}
+
 // Latest returns the key that was last put for a target in a repository, or
 // ErrNotFound.
 func (x *Index) Latest(registry, repository, target string) (Key, error) {

@@ -20,10 +20,14 @@ var kept = []struct{ dir, what string }{
 	{"npm", "packages that npm fetched"},
 	{"charts", "packaged releases"},
 	{"tmp", "work under way"},
+	{claimsDir, "which images are being made"},
 	{"images", "images that went to no registry"},
 }
 
-const imagesDir = "images"
+const (
+	imagesDir = "images"
+	claimsDir = "claims"
+)
 
 func cacheCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{Use: "cache", Short: "Look at and clear what is kept between runs"}
@@ -41,7 +45,7 @@ func cacheCommand(g *globals) *cobra.Command {
 		RunE:  func(*cobra.Command, []string) error { return g.cacheClear(all) },
 	}
 	clearing.Flags().BoolVar(&all, "images", false, "delete images that went to no registry too")
-	cmd.AddCommand(status, clearing)
+	cmd.AddCommand(status, cacheVerify(g), cachePrune(g), clearing)
 	return cmd
 }
 

@@ -4,10 +4,14 @@ package sdk
 
 import (
 	"toa.io/toa/images/buildkit"
+	"toa.io/toa/registry"
 	"toa.io/toa/release/cluster"
 )
 
-// What the command line uses of release/cluster and images/buildkit.
+// What the command line uses of release/cluster, images/buildkit and registry,
+// where all of it is documented.
+//
+//nolint:revive // see above
 type (
 	Cluster          = cluster.Cluster
 	Releaser         = cluster.Releaser
@@ -19,12 +23,14 @@ type (
 	BuildKit         = buildkit.Builder
 )
 
+//nolint:revive // see above
 var (
 	Open           = cluster.Open
 	Render         = cluster.Render
 	DiffManifests  = cluster.DiffManifests
 	Role           = cluster.Role
 	ServeRelease   = cluster.Serve
+	ServeRegistry  = registry.Serve
 	ParseAddresses = buildkit.ParseAddresses
 )
 

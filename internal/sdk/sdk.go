@@ -1,9 +1,9 @@
-// Package sdk is the one way from the command line to the rooms that link SDKs
-// of other systems: Helm's with Kubernetes', and BuildKit's. Those initialise for
-// longer than an unchanged workspace is looked over, so there are two builds.
-// The ordinary binary has everything. The slim one (build tag "slim") has
-// stand-ins for these rooms; whoever needs one asks Needed first, and the command
-// line then goes on as the full binary, before it has said or done anything.
+// Package sdk is the one way from the command line to the rooms that link much
+// of other systems: Helm's SDK with Kubernetes', BuildKit's, and a registry. Those
+// initialise for longer than an unchanged workspace is looked over, so there are
+// two builds. The ordinary binary has everything. The slim one (build tag "slim")
+// has stand-ins for these rooms; whoever needs one asks Needed first, and the
+// command line then goes on as the full binary, before it has said or done anything.
 //
 // Its users may rely on this: what both builds do is the same.
 package sdk
@@ -27,7 +27,7 @@ type MissingError struct {
 }
 
 func (e *MissingError) Error() string {
-	return fmt.Sprintf("clusters and BuildKit are for the full binary: execute %s: %v", e.path, e.err)
+	return fmt.Sprintf("clusters, BuildKit and serving a registry are for the full binary: execute %s: %v", e.path, e.err)
 }
 
 // Hint says how to mend it.

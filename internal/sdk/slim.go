@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -103,9 +104,10 @@ type (
 	UnreachableError struct{ error }
 )
 
-func Role(string, string) []byte                               { return nil }
-func Open(release.Target) (*Cluster, error)                    { return nil, ErrNeeded }
-func Render(*chart.Chart, string) (*Rendered, error)           { return nil, ErrNeeded }
-func DiffManifests(string, string) ([]Change, error)           { return nil, ErrNeeded }
-func ServeRelease(context.Context, io.Reader, io.Writer) error { return ErrNeeded }
-func ParseAddresses(string) ([]string, error)                  { return nil, ErrNeeded }
+func Role(string, string) []byte                                { return nil }
+func Open(release.Target) (*Cluster, error)                     { return nil, ErrNeeded }
+func Render(*chart.Chart, string) (*Rendered, error)            { return nil, ErrNeeded }
+func DiffManifests(string, string) ([]Change, error)            { return nil, ErrNeeded }
+func ServeRelease(context.Context, io.Reader, io.Writer) error  { return ErrNeeded }
+func ServeRegistry(context.Context, net.Listener, string) error { return ErrNeeded }
+func ParseAddresses(string) ([]string, error)                   { return nil, ErrNeeded }

@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"toa.io/toa/cache"
+	"toa.io/toa/images"
+	"toa.io/toa/orchestrator"
+	"toa.io/toa/workspace"
+)
+
+// shareLimit is how long a run waits for what it can do without.
+const shareLimit = 15 * time.Second
+
+// sharing has the session's plans ask what other machines have published, where
+// the context says that they share it, and returns what tells them of news: nil
+// where nobody is told. Remote is nil where images go to no registry.
+func (s *session) sharing(remote *images.Remote, notice func(string)) (write func(context.Context)) {
+	if !s.shares() || remote == nil {
+		return nil
+	}
+	index := &images.SharedIndex{
+		Remote: remote,
+		Index:  s.index,
+		Base:   orchestrator.Base(s.registry, s.workspace.Context.Name),
+	}
+	s.consult = dispensable(index.Read, notice)
+	if s.workspace.Context.Cache.Write == workspace.CacheNever {
+		return nil
+	}
+	return dispensable(index.Write, notice)
+}
+
+// shareReading is sharing for commands that publish nothing.
+func (s *session) shareReading() error {
+	if !s.shares() {
+		return nil
+	}
+	blobs, err := cache.OpenBlobs(s.cache)
+	if err != nil {
+		return err
+	}
+	s.sharing(&images.Remote{Client: s.client(), Blobs: blobs}, s.warn)
+	return nil
+}
+
+func (s *session) shares() bool {
+	return s.workspace.Context.Cache.Shared == workspace.CacheRegistry && s.registry != ""
+}
+
+// dispensable makes of something that can fail something that costs a notice.
+func dispensable(do func(context.Context) error, notice func(string)) func(context.Context) {
+	return func(ctx context.Context) {
+		limited, cancel := context.WithTimeoutCause(ctx, shareLimit, fmt.Errorf("no answer in %s", shareLimit))
+		defer cancel()
+		if err := do(limited); err != nil && ctx.Err() == nil {
+			notice("going on without: " + err.Error())
+		}
+	}
+}
