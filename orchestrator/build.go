@@ -38,6 +38,7 @@ func (r *run) build(ctx context.Context) error {
 		}
 		return end, nil
 	})
+	r.records.Wait()
 	for _, end := range all {
 		err = errors.Join(err, end.err)
 	}
@@ -78,19 +79,48 @@ func (r *run) step(ctx context.Context, s *Step, deps []built) built {
 		results[i] = d.result
 	}
 	began := time.Now()
+	release, err := r.claim(ctx, s)
+	if err != nil {
+		return r.unmade(ctx, *s, err, began)
+	}
+	defer release()
+	if s.Cached {
+		r.ledger.note(*s, StatusCached, nil, 0)
+		return built{result: Result{ID: s.ID, Reference: s.Reference}}
+	}
 	result, err := r.produce(ctx, s, results, began)
 	if err == nil {
 		s.Reference, s.VerifiedAt = result.Reference, time.Now()
-		r.record(*s)
+		r.remember(*s)
 		r.ledger.note(*s, StatusPublished, nil, time.Since(began))
 		return built{result: result}
 	}
+	return r.unmade(ctx, *s, err, began)
+}
+
+// remember records an image unless an audit doubts which one it is. Nobody waits
+// for the record of a rebuilt one, and many at a time cost one transaction: it is
+// written while others are built.
+func (r *run) remember(s Step) {
+	switch {
+	case !r.ledger.trusts(s.ID):
+	case s.Anew:
+		r.records.Go(func() { r.record(s) })
+	default:
+		r.record(s)
+	}
+}
+
+// unmade notes why there is no image.
+func (r *run) unmade(ctx context.Context, s Step, err error, began time.Time) built {
 	if interrupted(ctx, err) {
-		r.ledger.note(*s, StatusSkipped, nil, time.Since(began))
+		r.ledger.note(s, StatusSkipped, nil, time.Since(began))
 		return built{err: err}
 	}
-	err = &BuildError{ID: s.ID, Err: err}
-	r.ledger.note(*s, StatusFailed, err, time.Since(began))
+	if failed := (*BuildError)(nil); !errors.As(err, &failed) {
+		err = &BuildError{ID: s.ID, Err: err}
+	}
+	r.ledger.note(s, StatusFailed, err, time.Since(began))
 	return built{err: err}
 }
 
@@ -103,17 +133,33 @@ func (r *run) produce(ctx context.Context, s *Step, deps []Result, began time.Ti
 	if err != nil {
 		return Result{}, fmt.Errorf("build: %w", err)
 	}
-	r.ledger.note(*s, StatusBuilt, nil, time.Since(began))
+	r.ledger.built(*s, time.Since(began))
+	if r.Audit != nil && s.Anew {
+		if err := r.audit(ctx, s, deps, artifact); err != nil {
+			return Result{}, fmt.Errorf("audit: %w", err)
+		}
+	}
 	r.ledger.note(*s, StatusPublishing, nil, time.Since(began))
 	digest, err := r.Registry.Publish(ctx, *s, artifact)
 	if err != nil {
 		return Result{}, fmt.Errorf("publish: %w", err)
 	}
 	if digest != artifact.Digest() {
-		r.Observe.send(NoticeEvent{Text: fmt.Sprintf("%s was published meanwhile as %s, which is kept: its inputs are the same", s.Reference, digest)})
+		r.kept(s, artifact, digest)
 		artifact = nil
 	}
 	reference := s.Reference
 	reference.Digest = digest
 	return Result{ID: s.ID, Reference: reference, Artifact: artifact}, nil
+}
+
+// kept tells that another image stands under the tag than was made.
+func (r *run) kept(s *Step, made Artifact, digest string) {
+	switch {
+	case r.Audit != nil && s.Anew: // what was found says so
+	case s.Anew:
+		r.Observe.send(NoticeEvent{Text: fmt.Sprintf("%s is published as %s, which is kept; the rebuild is %s: --audit says in what they differ", s.Reference, digest, made.Digest())})
+	default:
+		r.Observe.send(NoticeEvent{Text: fmt.Sprintf("%s was published meanwhile as %s, which is kept: its inputs are the same", s.Reference, digest)})
+	}
 }

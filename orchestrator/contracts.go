@@ -63,6 +63,17 @@ type Source struct {
 	Version string
 	// Tree lists the files and carries the key of them all.
 	Tree *cache.Tree
+	// Locals are the packages of the workspace that are installed in the
+	// directory, in the order of the install's Locals.
+	Locals []Local
+}
+
+// Local is where a package of the workspace is.
+type Local struct {
+	// Path is its directory, or its archive where Tree is nil; absolute.
+	Path string
+	// Tree are the files of the directory.
+	Tree *cache.Tree
 }
 
 // Step is one image of a plan.
@@ -83,6 +94,9 @@ type Step struct {
 	Previous string
 	// Cached says that the image is published and need not be built.
 	Cached bool
+	// Anew says that the image is built whatever is known or kept of it: neither
+	// index nor registry, nor kept layers, nor an engine's cache count.
+	Anew bool
 	// VerifiedAt is when the registry last said that it holds the image.
 	VerifiedAt time.Time
 	// Reason says in a few words why the image is built or not.
@@ -140,6 +154,8 @@ type Resolver interface {
 // given: it costs time, never a result.
 type Index interface {
 	Get(registry, repository string, key cache.Key) (cache.Entry, error)
+	// Fresh is Get with what other processes have put since this one looked.
+	Fresh(registry, repository string, key cache.Key) (cache.Entry, error)
 	// Latest is the key that was last put for a target in a repository.
 	Latest(registry, repository, target string) (cache.Key, error)
 	// Inputs are those that were put with a key.
@@ -148,6 +164,15 @@ type Index interface {
 	Put(registry, repository string, key cache.Key, e cache.Entry, target string, inputs []cache.Input) error
 	// Forget drops the row of an image that is gone.
 	Forget(registry, repository string, key cache.Key)
+}
+
+// Claims keep processes of one machine from making the same image at once.
+// Calls overlap.
+type Claims interface {
+	// Take returns what ends the claim once no other process works on the name,
+	// as far as that can be known, and whether one did. Say is told what is waited
+	// for. The only error is the cause of ctx.
+	Take(ctx context.Context, name cache.Key, say func(text string)) (release func(), waited bool, err error)
 }
 
 // Releaser makes the release.

@@ -22,6 +22,9 @@ const (
 	KindService      = "service"
 )
 
+// KindFinished is the kind of recipes of images that somebody else built.
+const KindFinished = "finished"
+
 // Mono is the one unit of everything.
 const Mono = graph.ID("mono")
 
@@ -56,7 +59,7 @@ func (p Planner) draft() (map[graph.ID]*draft, []graph.Target, error) {
 			return nil, nil, err
 		}
 		for _, d := range made {
-			d.step.Recipe.Template = p.Templates[d.step.Recipe.Kind]
+			d.step.Recipe.Template = cmp.Or(p.Templates[d.step.ID.Kind()], p.Templates[d.step.Recipe.Kind])
 			drafts[d.step.ID] = d
 			targets = append(targets, graph.Target{ID: d.step.ID, Dependencies: d.needs})
 		}
@@ -73,6 +76,9 @@ type Unit struct {
 	Packages map[string]string `json:",omitempty"`
 	// Service is set for a service.
 	Service *Service `json:",omitempty"`
+	// Finished is its image where somebody else built it, "oci-layout://DIR@sha256:…"
+	// by the digest of its manifest or index; empty: it is to be built.
+	Finished string `json:",omitempty"`
 }
 
 // Service is a process that a package brings.
@@ -155,6 +161,9 @@ func (p Planner) unitDrafts(u unit, mapPath string) ([]*draft, error) {
 	if p.published(u) {
 		return nil, nil
 	}
+	if u.Finished != "" {
+		return []*draft{p.finishedDraft(u)}, nil
+	}
 	platforms := p.platforms()
 	digests, err := p.pin(u.base, platforms)
 	if err != nil {
@@ -171,6 +180,13 @@ func (p Planner) unitDrafts(u unit, mapPath string) ([]*draft, error) {
 		return p.serviceDraft(u, recipe)
 	}
 	return p.compositionDrafts(u, recipe), nil
+}
+
+// finishedDraft is an image to which nothing is added.
+func (p Planner) finishedDraft(u unit) *draft {
+	d := &draft{step: Step{ID: u.ID, Recipe: templates.Recipe{Kind: KindFinished, Base: u.Finished}}}
+	d.step.Reference.Repository = p.repository(u)
+	return d
 }
 
 // published tells whether the unit runs an image that its package's makers
@@ -214,7 +230,7 @@ func (p Planner) npm() templates.NPM {
 }
 
 func (p Planner) repository(u unit) string {
-	return path.Join(p.Registry, strings.ToLower(p.Workspace.Context.Name), u.name)
+	return path.Join(Base(p.Registry, p.Workspace.Context.Name), u.name)
 }
 
 // compositionDrafts are the unit's image and, where something has to be
@@ -270,6 +286,7 @@ func (p Planner) dependencies(u unit, recipe templates.Recipe, members []*worksp
 	recipe.Kind, recipe.Cmd = KindDependencies, ""
 	recipe.Env, recipe.Workdir = environment(), workdir
 	recipe.Arguments = slices.Sorted(slices.Values(build.Arguments))
+	recipe.Plain = build.Plain && len(build.Arguments) > 0
 	recipe.NPM = p.npm()
 	d.step = Step{ID: dependenciesID(u.ID), Recipe: recipe}
 	return d
@@ -323,6 +340,7 @@ func (p Planner) Pins() []Pin {
 	pins := map[Pin]bool{}
 	for u := range p.units {
 		switch {
+		case u.Finished != "":
 		case p.published(u):
 			reference := Reference{Repository: u.Service.Image, Tag: p.Workspace.Context.Runtime.Version}
 			pins[Pin{reference.String(), workspace.AllPlatforms}] = true

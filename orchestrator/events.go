@@ -48,6 +48,8 @@ type (
 	RolloutEvent struct{ Workloads []Workload }
 	// ReleaseEvent comes once, after the last image.
 	ReleaseEvent struct{ Release Release }
+	// AuditEvent tells what the audit of an image has found.
+	AuditEvent struct{ Finding Finding }
 	// NoticeEvent is something a person should know that stops nothing.
 	NoticeEvent struct{ Text string }
 	// SummaryEvent is always last.
@@ -59,6 +61,7 @@ func (ImageEvent) event()   {}
 func (LogEvent) event()     {}
 func (RolloutEvent) event() {}
 func (ReleaseEvent) event() {}
+func (AuditEvent) event()   {}
 func (NoticeEvent) event()  {}
 func (SummaryEvent) event() {}
 
@@ -96,8 +99,12 @@ type Summary struct {
 	References map[graph.ID]Reference
 	// Failures are the errors of failed images, by ID.
 	Failures map[graph.ID]error
-	Release  Release
-	Elapsed  time.Duration
+	// Findings are those of the audit, by ID.
+	Findings []Finding
+	// Paces are how long rebuilds took, in the order of the plan.
+	Paces   []Pace
+	Release Release
+	Elapsed time.Duration
 	// Err is what stopped the run, nil when OK.
 	Err error
 }

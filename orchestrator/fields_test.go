@@ -19,12 +19,14 @@ var excused = map[reflect.Type]map[string]string{
 		"Reference":  "where the image goes, not what it is",
 		"Previous":   "a hint at what the registry holds",
 		"Cached":     "what becomes of the step",
+		"Anew":       "what becomes of the step",
 		"VerifiedAt": "what is known of the registry",
 		"Reason":     "text for people",
 		"Builder":    "the same recipe gives the same image whichever builder makes it",
 	},
 	reflect.TypeFor[Source](): {
 		"Component": "text for people; the label says the same",
+		"Locals":    "their digests are in the recipe",
 		"Dir":       "where the workspace stands on this machine",
 	},
 	reflect.TypeFor[workspace.Workspace](): {
@@ -91,8 +93,8 @@ var hashed = map[reflect.Type][]string{
 	reflect.TypeFor[workspace.Context]():     {"Runtime", "Registry"},
 	reflect.TypeFor[workspace.Runtime]():     {"Version", "Registry", "Proxy"},
 	reflect.TypeFor[workspace.Registry]():    {"Platforms", "Build"},
-	reflect.TypeFor[workspace.Build]():       {"Image", "Run", "Arguments", "Scripts"},
-	reflect.TypeFor[workspace.Component]():   {"Label", "Version", "Files", "Ignore", "Build", "Module", "HasPackage", "HasDependencies", "Lock"},
+	reflect.TypeFor[workspace.Build]():       {"Image", "Run", "Arguments", "Plain", "Scripts"},
+	reflect.TypeFor[workspace.Component]():   {"Label", "Version", "Files", "Ignore", "Build", "Module", "HasPackage", "HasDependencies", "Lock", "Locals"},
 	reflect.TypeFor[workspace.Composition](): {"Components", "Image"},
 }
 
@@ -115,7 +117,7 @@ func TestKeyCoversStep(t *testing.T) {
 			Recipe: templates.Recipe{
 				Kind: KindComposition, Base: "base", Digests: []string{"d"}, Platforms: []string{"p"}, Arguments: []string{"a"},
 				Env: []string{"e"}, Workdir: "/w", NPM: templates.NPM{Registry: "r", Proxy: "x"},
-				Installs: []templates.Install{{Label: "l", Package: "p", Lock: "k", LockName: "n", Config: "c", Scripts: "s"}},
+				Installs: []templates.Install{{Label: "l", Package: "p", Lock: "k", LockName: "n", Config: "c", Scripts: "s", Locals: []templates.Local{{Name: "l", Digest: "d"}}}},
 				Packages: []string{"x@1"},
 				Copies:   []templates.Copy{{Label: "l"}}, Runs: []templates.Run{{Line: "l", Owner: "o"}}, Cmd: "c",
 			},
@@ -133,9 +135,12 @@ func TestKeyCoversStep(t *testing.T) {
 	changed := step()
 	eachValue(reflect.ValueOf(&changed.Recipe).Elem(), "Recipe", func(name string, field reflect.Value) {
 		old := reflect.ValueOf(field.Interface())
-		if field.Kind() == reflect.String {
+		switch field.Kind() {
+		case reflect.String:
 			field.SetString(old.String() + "+")
-		} else {
+		case reflect.Bool:
+			field.SetBool(!old.Bool())
+		default:
 			field.SetInt(old.Int() + 1)
 		}
 		check(name, changed)
@@ -155,11 +160,11 @@ func TestKeyCoversStep(t *testing.T) {
 	}
 }
 
-// eachValue visits every string and number below a value; a field of another kind fails
+// eachValue visits every string, number and flag below a value; a field of another kind fails
 // loudly, so that it is not left out of the test unnoticed.
 func eachValue(v reflect.Value, name string, visit func(string, reflect.Value)) {
 	switch v.Kind() {
-	case reflect.String, reflect.Int64:
+	case reflect.String, reflect.Int64, reflect.Bool:
 		visit(name, v)
 	case reflect.Struct:
 		for i := range v.NumField() {

@@ -40,10 +40,13 @@ compositions:
 	"components/mail/operations/send.js":        "send",
 }
 
-// installing has packages to install in one component.
+// installing has packages to install in one component, some of the workspace.
 var installing = map[string]string{
-	"components/store.orders/package.json":      `{"dependencies": {"left-pad": "1.3.0"}}`,
+	"components/store.orders/package.json":      `{"dependencies": {"left-pad": "1.3.0", "near": "file:../../libs/near"}}`,
 	"components/store.orders/package-lock.json": `{"lockfileVersion": 3}`,
+	"libs/near/package.json":                    `{"dependencies": {"far": "file:../far.tgz"}}`,
+	"libs/near/index.js":                        "1",
+	"libs/far.tgz":                              "1",
 }
 
 // site is a workspace on disk with the cache and registry that it is built against.
@@ -224,9 +227,15 @@ func (r *registry) Publish(_ context.Context, step orchestrator.Step, image orch
 	return image.Digest(), nil
 }
 
-func (r *registry) Traffic() orchestrator.Traffic { return orchestrator.Traffic{Requests: r.requests} }
+func (r *registry) Traffic() orchestrator.Traffic {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return orchestrator.Traffic{Requests: r.requests}
+}
 
 func (r *registry) delete(id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	maps.DeleteFunc(r.tags, func(name, _ string) bool { return filepath.Base(name[:len(name)-33]) == id })
 }
 

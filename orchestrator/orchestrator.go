@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"toa.io/toa/cache"
@@ -17,19 +19,29 @@ type Orchestrator struct {
 	Index    Index
 	Builder  Builder
 	Registry Registry
-	Observe  Observe
+	// Claims may be nil: then other processes are not looked at.
+	Claims  Claims
+	Observe Observe
 	// Foresee tells, once it is known what has to be built, what would go wrong;
 	// then nothing is built. It may be nil.
 	Foresee func([]Step) error
+	// Share tells other machines what the index has learnt, before the release is
+	// made; it is called once where there is something new. It may be nil.
+	Share func(context.Context)
 	// Jobs bounds how many images are built at a time; default 4.
 	Jobs int
 	// KeepGoing builds what it can after a failure. Nothing is released either way.
 	KeepGoing bool
-	// Rebuild builds every image without asking whether it is published.
-	Rebuild bool
+	// Complete builds nothing: an image that is not published is an error.
+	Complete bool
 	// IndexOnly takes what the index does not know as not published.
 	IndexOnly bool
 	Trust     Trust
+	// Audit compares what is built anew with what is published; nil means not to.
+	// An image that it condemns is an *AuditError, and nothing is released.
+	Audit Comparer
+	// History has the durations of earlier rebuilds; nil means that nobody asks.
+	History History
 	// Release makes the release once every image is published; nil means none.
 	Release *Delivery
 }
@@ -140,11 +152,13 @@ func (e *BuildError) Unwrap() error { return e.Err }
 // event, carries the error.
 func (o Orchestrator) Build(ctx context.Context, plan *Plan) Summary {
 	run := &run{Orchestrator: o, plan: plan, ledger: newLedger(o.Observe), started: time.Now()}
-	err := run.images(ctx)
+	err := errors.Join(run.images(ctx), run.audited())
+	run.share(ctx)
 	if err == nil {
 		err = run.release(ctx)
 	}
 	summary := run.ledger.summary(plan)
+	summary.Findings, summary.Paces = run.ledger.findings(), run.paces()
 	summary.Release = run.released
 	traffic := o.Registry.Traffic()
 	summary.RegistryRequests, summary.BytesPushed = traffic.Requests, traffic.Bytes
@@ -160,7 +174,11 @@ type run struct {
 	plan     *Plan
 	ledger   *ledger
 	started  time.Time
+	records  sync.WaitGroup // of rebuilt images that are being recorded
 	released Release
+	news     atomic.Bool // something was recorded that the index did not know
+	// relies says that a release will be made of images that must be there.
+	relies bool
 }
 
 func (r *run) images(ctx context.Context) error {
@@ -175,10 +193,16 @@ func (r *run) images(ctx context.Context) error {
 		}
 		r.ledger.note(s, status, nil, 0)
 	}
+	if r.Complete {
+		return r.plan.complete()
+	}
 	if r.Foresee != nil {
 		if err := r.Foresee(r.plan.Steps); err != nil {
 			return err
 		}
+	}
+	if err := r.prepare(ctx); err != nil {
+		return err
 	}
 	return r.build(ctx)
 }

@@ -13,6 +13,7 @@ import (
 
 	"toa.io/toa/cache"
 	"toa.io/toa/graph"
+	"toa.io/toa/templates"
 	"toa.io/toa/workspace"
 )
 
@@ -72,6 +73,15 @@ func (p *Plan) Restrict(names []string) error {
 	return nil
 }
 
+// Rebuild has those images built anew that are picked.
+func (p *Plan) Rebuild(pick func(Step) bool) {
+	for i := range p.Steps {
+		if pick(p.Steps[i]) {
+			p.Steps[i].rebuild()
+		}
+	}
+}
+
 // Find returns the step that a person means by an ID, or by the name of a
 // composition alone. It returns a *NoImageError if there is none.
 func (p *Plan) Find(name string) (Step, error) {
@@ -119,7 +129,7 @@ type Bases interface {
 	Digest(reference, platform string) (string, bool)
 }
 
-// Planner makes plans. It sends nothing and changes nothing.
+// Planner makes plans. It changes nothing, and sends nothing but what Shared does.
 type Planner struct {
 	Workspace *workspace.Workspace
 	// Root is the workspace's directory, absolute.
@@ -136,11 +146,16 @@ type Planner struct {
 	// Ignore are the patterns of the workspace's own .toaignore.
 	Ignore []string
 	// Templates are the workspace's own Dockerfile templates, by kind of image.
+	// Mono is a composition where it has none of its own.
 	Templates map[string]string
 	// Rebuild builds every image whatever is published.
 	Rebuild bool
 	// Epoch is Recipe.Epoch of every image.
 	Epoch int64
+	// Shared adds to the index what other machines have published. It is called
+	// once where the index misses an image, and is then all that planning sends;
+	// nil means that nothing is sent.
+	Shared func(context.Context)
 	// Jobs bounds how many directories are hashed at a time; default: processors.
 	Jobs int
 }
@@ -178,6 +193,7 @@ func (p Planner) Plan(ctx context.Context) (*Plan, error) {
 		return nil, err
 	}
 	plan := p.assemble(g, nodes, components)
+	p.consult(ctx, plan)
 	for u := range p.units {
 		if !p.published(u) {
 			continue
@@ -241,7 +257,7 @@ func (p *Plan) spareDependencies() {
 	needed := p.needed()
 	for i := range p.Steps {
 		s := &p.Steps[i]
-		if s.ID.Kind() == KindDependencies && !s.Cached && !needed[s.ID] {
+		if s.ID.Kind() == KindDependencies && !s.Cached && !s.Anew && !needed[s.ID] {
 			s.Cached, s.Reason = true, "not needed: what stands on it is published"
 		}
 	}
@@ -345,8 +361,47 @@ func (p Planner) digestPackages(d *draft, step *Step) error {
 			}
 			*file.digest = digest.String()
 		}
+		if len(d.members) == 0 {
+			continue // an installed package depends on none of the workspace
+		}
+		if err := p.addLocals(d.members[i].Locals, install, &step.Sources[i]); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// addLocals digests the packages of the workspace among what is installed.
+func (p Planner) addLocals(locals []workspace.Local, install *templates.Install, source *Source) error {
+	for _, one := range locals {
+		local, digest, err := p.local(one)
+		if err != nil {
+			return err
+		}
+		source.Locals = append(source.Locals, local)
+		install.Locals = append(install.Locals, templates.Local{Name: one.Name, Digest: digest.String()})
+	}
+	return nil
+}
+
+// local lists the files of a package. Its lockfile is one of them: it says
+// which packages it needs in turn.
+func (p Planner) local(one workspace.Local) (Local, cache.Key, error) {
+	local := Local{Path: filepath.Join(p.Root, filepath.FromSlash(one.Path))}
+	if one.Archive {
+		digest, err := p.Files.Digest(one.Path)
+		return local, digest, err
+	}
+	tree, err := p.Files.Tree(cache.Rules{
+		Dir:    one.Path,
+		Always: append([]string{"package.json"}, workspace.Lockfiles...),
+		Root:   p.Ignore,
+	})
+	if err != nil {
+		return local, cache.Key{}, err
+	}
+	local.Tree = tree
+	return local, tree.Key, nil
 }
 
 // DependenciesPrefix begins the tags of dependencies images, which share the
@@ -378,7 +433,7 @@ func (p Planner) lookUp(s *Step) {
 		s.Cached, s.Reason = true, "published"
 		s.Reference.Digest, s.VerifiedAt = entry.Digest, entry.VerifiedAt
 	case p.Rebuild:
-		s.Reason = "a rebuild was asked for"
+		s.rebuild()
 	case known && latest != s.Key:
 		s.Reason = p.whatChanged(*s, latest)
 	case known:
@@ -386,6 +441,11 @@ func (p Planner) lookUp(s *Step) {
 	default:
 		s.Reason = "not known to be published"
 	}
+}
+
+// rebuild has the image built whatever is published.
+func (s *Step) rebuild() {
+	s.Anew, s.Cached, s.Reference.Digest, s.Reason = true, false, "", "a rebuild was asked for"
 }
 
 func (p Planner) whatChanged(s Step, latest cache.Key) string {

@@ -58,10 +58,14 @@ func TestKeysMoveWithTheirInputs(t *testing.T) {
 		"a shared source": {func(s *site) { s.write("components/store.goods/operations/get.js", "got") }, []graph.ID{back, edge}},
 		"a manifest":      {func(s *site) { s.write("components/mail/manifest.toa.yaml", "name: mail\nversion: 2.0.0\n") }, []graph.ID{mail}},
 		"a package": {func(s *site) {
-			s.write("components/store.orders/package.json", `{"dependencies": {"left-pad": "1.2.0"}}`)
+			s.write("components/store.orders/package.json", `{"dependencies": {"left-pad": "1.2.0", "near": "file:../../libs/near"}}`)
 		}, []graph.ID{edge, dependencies}},
 		"a lockfile":        {func(s *site) { s.write("components/store.orders/package-lock.json", `{"lockfileVersion": 2}`) }, []graph.ID{edge, dependencies}},
 		"npm's settings":    {func(s *site) { s.write("components/store.orders/.npmrc", "registry=https://npm.test") }, []graph.ID{edge, dependencies}},
+		"a local package":   {func(s *site) { s.write("libs/near/index.js", "2") }, []graph.ID{edge, dependencies}},
+		"its package.json":  {func(s *site) { s.write("libs/near/package.json", `{"version": "2.0.0"}`) }, []graph.ID{edge, dependencies}},
+		"its lockfile":      {func(s *site) { s.write("libs/near/package-lock.json", `{}`) }, []graph.ID{edge, dependencies}},
+		"one below it":      {func(s *site) { s.write("libs/far.tgz", "2") }, []graph.ID{edge, dependencies}},
 		"the module format": {func(s *site) { s.write("package.json", `{"type": "module"}`) }, []graph.ID{back, mail, edge}},
 		"a base":            {context("image: scratch", "image: b@sha256:"+strings.Repeat("a", 64)), everything},
 		"platforms":         {context("[linux/amd64]", "[linux/amd64, linux/arm64]"), everything},
@@ -70,12 +74,14 @@ func TestKeysMoveWithTheirInputs(t *testing.T) {
 		"npm's proxy":       {context("registry:", "runtime: {proxy: 'https://npm.test'}\nregistry:"), []graph.ID{edge, dependencies}},
 		"scripts":           {context("image: scratch", "image: scratch, scripts: ignore"), []graph.ID{edge, dependencies}},
 		"arguments":         {context("image: scratch", "image: scratch, arguments: [TOKEN]"), []graph.ID{edge, dependencies}},
+		"plain arguments":   {context("image: scratch", "image: scratch, plain: true, arguments: [STAGE]"), []graph.ID{edge, dependencies}},
 		"members":           {context("[store.orders, store.goods]", "[store.orders]"), []graph.ID{edge}},
 
 		"order of members":   {context("[store.orders, store.goods]", "[store.goods, store.orders]"), nil},
 		"the registry":       {context("base: registry.test", "base: elsewhere.test/x"), nil},
 		"version, replicas":  {context("0.1.0", "0.2.0\ndescription: hello"), nil},
 		"an ignored file":    {func(s *site) { s.write("components/mail/send.test.js", "test") }, nil},
+		"one of a package":   {func(s *site) { s.write("libs/near/node_modules/left-pad/index.js", "test") }, nil},
 		"a file outside":     {func(s *site) { s.write("README.md", "hello") }, nil},
 		"times":              {func(s *site) { touch(s) }, nil},
 		"another directory":  {func(s *site) { move(s) }, nil},

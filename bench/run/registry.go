@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,8 +16,9 @@ type registry struct {
 	address string
 	cmd     *exec.Cmd
 	input   io.Closer // its end ends the registry
-	log     *bufio.Scanner
-	marks   int
+	// counts get the number of requests before each mark; it is closed when the
+	// registry has ended.
+	counts chan int
 }
 
 func (t tools) registry(ctx context.Context) (*registry, error) {
@@ -32,26 +34,42 @@ func (t tools) registry(ctx context.Context) (*registry, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start registry: %w", err)
 	}
-	r := &registry{cmd: cmd, input: input, log: bufio.NewScanner(output)}
-	if !r.log.Scan() {
+	log := bufio.NewScanner(output)
+	if !log.Scan() {
 		return nil, fmt.Errorf("start registry: no address: %w", cmd.Wait())
 	}
-	r.address = r.log.Text()
+	r := &registry{address: log.Text(), cmd: cmd, input: input, counts: make(chan int, 1)}
+	go r.follow(log)
 	return r, nil
+}
+
+// mark is the user agent of a request that no program under test makes.
+const mark = "bench-mark"
+
+// follow reads the log as it is written: the registry waits while nobody does.
+func (r *registry) follow(log *bufio.Scanner) {
+	defer close(r.counts)
+	for count := 0; log.Scan(); count++ {
+		if strings.HasSuffix(log.Text(), mark) {
+			r.counts <- count
+			count = -1
+		}
+	}
 }
 
 func (r *registry) close() error {
 	if err := r.input.Close(); err != nil {
 		return fmt.Errorf("stop registry: %w", err)
 	}
+	for range r.counts {
+		continue // until the log has ended
+	}
 	return r.cmd.Wait()
 }
 
-// requests counts what the registry got since it was last asked. It makes a
-// request of its own and reads the log up to that.
+// requests counts what the registry got since it was last asked, by a request
+// of its own up to which the log is counted.
 func (r *registry) requests(ctx context.Context) (int, error) {
-	r.marks++
-	mark := fmt.Sprintf("bench-mark-%d", r.marks)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+r.address+"/v2/", nil)
 	if err != nil {
 		return 0, err
@@ -62,10 +80,9 @@ func (r *registry) requests(ctx context.Context) (int, error) {
 		return 0, fmt.Errorf("mark log: %w", err)
 	}
 	defer response.Body.Close() //nolint:errcheck // nothing of it is wanted
-	for count := 0; r.log.Scan(); count++ {
-		if strings.HasSuffix(r.log.Text(), mark) {
-			return count, nil
-		}
+	count, ok := <-r.counts
+	if !ok {
+		return 0, errors.New("read log: the registry has ended")
 	}
-	return 0, fmt.Errorf("read log: the registry has ended: %w", r.log.Err())
+	return count, nil
 }

@@ -57,9 +57,9 @@ func listIn(dir string) string { return filepath.Join(dir, "list") }
 
 // scenarios are the measurements that were promised, or the same on small trees.
 func scenarios(quick bool) []scenario {
-	few, many, large, source := 1000, 10000, 4<<20, 500
+	few, many, large, source, images := 1000, 10000, 4<<20, 500, 200
 	if quick {
-		few, many, large = 50, 200, 256<<10
+		few, many, large, images = 50, 200, 256<<10, 20
 	}
 	return []scenario{
 		{
@@ -91,6 +91,12 @@ func scenarios(quick bool) []scenario {
 			tree:    tree{components: 1, files: source},
 			target:  target{ratio: 0.7, requests: 6},
 			measure: measurePush,
+		},
+		{
+			name:    fmt.Sprintf("rebuild, %d compositions", images),
+			tree:    tree{components: images, files: 10, members: 1},
+			target:  target{ratio: 1.3},
+			measure: measureRebuild,
 		},
 	}
 }
@@ -161,6 +167,28 @@ func measurePush(ctx context.Context, t tools, dir string, runs int) (ours, peer
 		}},
 		side{name: "ggcr remote.Write", prepare: edit("peer"), command: func(i int) *exec.Cmd {
 			return t.our(ctx, "remotewrite", "-C", component, fmt.Sprintf("%s/peer/component:%d", server.address, i))
+		}})
+}
+
+// measureRebuild builds and publishes everything anew, each time where nothing is
+// published yet, so that all bytes are sent.
+func measureRebuild(ctx context.Context, t tools, dir string, runs int) (ours, peer figures, err error) {
+	server, err := t.registry(ctx)
+	if err != nil {
+		return ours, peer, err
+	}
+	defer func() {
+		if closed := server.close(); err == nil {
+			err = closed
+		}
+	}()
+	workspace, cache := workspaceIn(dir), filepath.Join(dir, "cache")
+	return compare(ctx, runs, server.requests,
+		side{name: "toa graph build --rebuild", command: func(i int) *exec.Cmd {
+			return t.build(ctx, workspace, cache, "--rebuild", "--registry", fmt.Sprintf("%s/toa%d", server.address, i))
+		}},
+		side{name: "tar, gzip, upload", command: func(i int) *exec.Cmd {
+			return t.our(ctx, "rebuild", "-C", workspace, fmt.Sprintf("%s/peer%d", server.address, i))
 		}})
 }
 

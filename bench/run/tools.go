@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,7 +19,7 @@ type tools struct{ bin, toa string }
 // buildTools builds them into bin from the module in the working directory: toa
 // as `make build` installs it.
 func buildTools(ctx context.Context, bin, toa string) (tools, error) {
-	packages := []string{"./bench/generate", "./bench/hash", "./bench/openread", "./bench/registry", "./bench/remotewrite"}
+	packages := []string{"./bench/generate", "./bench/hash", "./bench/openread", "./bench/registry", "./bench/rebuild", "./bench/remotewrite"}
 	if toa == "" {
 		toa = filepath.Join(bin, "toa")
 		packages = append(packages, "./cmd/toa")
@@ -52,11 +53,13 @@ func (t tools) our(ctx context.Context, name string, args ...string) *exec.Cmd {
 // tree is what a workspace of a scenario is made of.
 type tree struct {
 	components, files, size int
+	members                 int // of each composition; zero is generate's default
 	commit                  bool
 }
 
 func (t tools) generate(ctx context.Context, dir string, of tree) error {
-	cmd := t.our(ctx, "generate", "-dir", workspaceIn(dir), "-list", listIn(dir), "-components", strconv.Itoa(of.components),
+	members := cmp.Or(of.members, 4)
+	cmd := t.our(ctx, "generate", "-members", strconv.Itoa(members), "-dir", workspaceIn(dir), "-list", listIn(dir), "-components", strconv.Itoa(of.components),
 		"-files", strconv.Itoa(of.files), "-size", strconv.Itoa(of.size), "-commit="+strconv.FormatBool(of.commit))
 	if output, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("generate workspace: %w\n%s", err, output)

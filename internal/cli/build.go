@@ -63,10 +63,17 @@ func (f *buildFlags) check(cmd *cobra.Command) (orchestrator.Trust, error) {
 	if err := f.checkBuilder(cmd); err != nil {
 		return orchestrator.Trust{}, err
 	}
+	if err := f.checkNightly(cmd); err != nil {
+		return orchestrator.Trust{}, err
+	}
 	if f.jobs < 0 {
 		return orchestrator.Trust{}, usage(cmd, fmt.Errorf("--jobs takes a positive number, not %d", f.jobs))
 	}
-	trust, err := orchestrator.ParseTrust(f.verify)
+	verify := f.verify
+	if f.fromShards {
+		verify = "always" // what other machines have published is not known here
+	}
+	trust, err := orchestrator.ParseTrust(verify)
 	if err != nil {
 		return trust, usage(cmd, fmt.Errorf("--verify: %w", err))
 	}
@@ -87,7 +94,7 @@ func (f *buildFlags) checkRelease(cmd *cobra.Command) error {
 
 // sink shows the run as asked for, and writes reports besides.
 func (g *globals) sink(f *buildFlags) (ui.Sink, error) {
-	main, err := ui.New(f.output, g.io.Out, g.io.Err, g.io.Env)
+	main, err := g.mainSink(f)
 	if err != nil {
 		return nil, err
 	}
@@ -99,6 +106,7 @@ func (g *globals) sink(f *buildFlags) (ui.Sink, error) {
 		{f.summary, ui.CreateReport},
 		{g.io.Env("GITHUB_STEP_SUMMARY"), ui.AppendReport},
 		{f.trace, ui.CreateTrace},
+		{f.junit, ui.CreateJUnit},
 	} {
 		if report.path == "" {
 			continue
@@ -133,6 +141,11 @@ func (g *globals) buildWith(ctx context.Context, environment string, f *buildFla
 	if err := s.ensureLock(ctx, f.locked, notice); err != nil {
 		return orchestrator.Summary{}, err
 	}
+	if err := s.pullBases(ctx, f, notice); err != nil {
+		return orchestrator.Summary{}, err
+	}
+	remote, _ := registry.(*images.Remote)
+	share := s.sharing(remote, notice)
 	plan, err := s.ready(ctx, f, delivery)
 	if err != nil {
 		return orchestrator.Summary{}, err
@@ -141,15 +154,23 @@ func (g *globals) buildWith(ctx context.Context, environment string, f *buildFla
 		Index:     s.published(f.local),
 		Builder:   builder,
 		Registry:  registry,
+		Claims:    cache.Claims{Dir: filepath.Join(s.cache, claimsDir)},
 		Observe:   sink.Observe,
 		Foresee:   images.CheckArguments,
+		Share:     share,
 		Jobs:      f.jobs,
 		KeepGoing: f.keepGoing,
 		IndexOnly: f.indexOnly,
 		Trust:     trust,
+		Complete:  f.fromShards,
+		Audit:     comparer(f, registry),
+		History:   s.index,
 		Release:   delivery,
 	}
 	summary := o.Build(ctx, plan)
+	if ctx.Err() == nil {
+		s.tidy(summary)
+	}
 	if layout, ok := registry.(*images.Layout); ok && f.local && summary.OK {
 		return summary, s.load(ctx, summary, layout)
 	}
@@ -170,7 +191,7 @@ func (s *session) ready(ctx context.Context, f *buildFlags, delivery *orchestrat
 
 func (s *session) buildPlan(ctx context.Context, f *buildFlags) (*orchestrator.Plan, error) {
 	planner := s.planner()
-	planner.Rebuild = f.rebuild
+	planner.Rebuild = f.anew()
 	planner.Index = s.published(f.local)
 	if f.locked {
 		if err := s.checkLockfiles(); err != nil {
@@ -178,11 +199,10 @@ func (s *session) buildPlan(ctx context.Context, f *buildFlags) (*orchestrator.P
 		}
 	}
 	plan, err := planner.Plan(ctx)
-	if err != nil || len(f.only) == 0 {
-		return plan, err
+	if err != nil {
+		return nil, err
 	}
-	err = plan.Restrict(f.only)
-	return plan, err
+	return plan, s.narrow(plan, f)
 }
 
 // checkLockfiles refuses packages that no lockfile pins: their image could not
@@ -196,9 +216,14 @@ func (s *session) checkLockfiles() error {
 	return nil
 }
 
+// client speaks to registries as the context says.
+func (s *session) client() *images.Client {
+	return &images.Client{Insecure: s.workspace.Context.Registry.Insecure}
+}
+
 // makers are what builds images and where they go.
 func (s *session) makers(f *buildFlags, observe orchestrator.Observe) (orchestrator.Registry, orchestrator.Builder, error) {
-	client := &images.Client{}
+	client := s.client()
 	blobs, err := cache.OpenBlobs(s.cache)
 	if err != nil {
 		return nil, nil, err
@@ -216,7 +241,7 @@ func (s *session) makers(f *buildFlags, observe orchestrator.Observe) (orchestra
 		registry = native.Layout
 	}
 	builder, err := s.engines(f, native, observe).builder()
-	return registry, builder, err
+	return registry, s.finished(builder), err
 }
 
 // epoch is the time that files in images carry (reproducible-builds.org:

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -18,7 +19,7 @@ func graphCommand(g *globals) *cobra.Command {
 		Use:   "graph",
 		Short: "Build, plan and look at the graph of images",
 	}
-	cmd.AddCommand(graphBuild(g), graphPlan(g), graphApply(g), graphShow(g), graphWhy(g), graphInputs(g))
+	cmd.AddCommand(graphBuild(g), graphPlan(g), graphApply(g), graphShow(g), graphWhy(g), graphInputs(g), graphAffected(g))
 	return cmd
 }
 
@@ -33,7 +34,7 @@ type buildFlags struct {
 	jobs      int
 	keepGoing bool
 	only      []string
-	rebuild   bool
+	nightlyFlags
 	mono      bool
 	locked    bool
 	indexOnly bool
@@ -59,7 +60,7 @@ release. Nothing is released unless every image is published.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.dryRun {
 				return g.plan(cmd, environment(g, args), &planFlags{
-					registry: f.registry, rebuild: f.rebuild, mono: f.mono, output: planOutput(f.output),
+					registry: f.registry, rebuild: f.anew(), mono: f.mono, output: planOutput(f.output),
 					release: buildFlags{release: f.release, releaseFlags: f.releaseFlags, builder: f.builder, builderAddress: f.builderAddress},
 				})
 			}
@@ -69,11 +70,11 @@ release. Nothing is released unless every image is published.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.registry, "registry", "", "publish under this base instead of registry.base")
 	f.addRunFlags(flags)
+	f.nightlyFlags.add(flags)
 	f.releaseFlags.add(flags)
 	flags.StringVar(&f.release, "release", "auto", "auto, apply, package or none")
 	flags.BoolVar(&f.keepGoing, "keep-going", false, "build what can be built after a failure; nothing is released")
 	flags.StringSliceVar(&f.only, "only", nil, "build only these images and what they need; nothing is released")
-	flags.BoolVar(&f.rebuild, "rebuild", false, "build every image, whatever is published")
 	flags.BoolVar(&f.mono, "mono", false, monoUsage)
 	flags.BoolVar(&f.locked, "locked", false, "fail where toa.lock or a missing lockfile would have to change")
 	flags.BoolVar(&f.indexOnly, "index-only", false, "build what the index does not know without asking the registry")
@@ -104,6 +105,7 @@ type planFlags struct {
 	rebuild  bool
 	mono     bool
 	check    bool
+	matrix   int
 	output   string
 	// diff shows what the release would change, save writes the plan to a file;
 	// both ask the cluster where one is named.
@@ -125,7 +127,9 @@ func graphPlan(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan [environment]",
 		Short: "Say what build would do and why, offline, changing nothing",
-		Long: `Plan says which images build would build and why. It sends nothing.
+		Long: `Plan says which images build would build and why. It sends nothing, unless machines
+share an index (cache.shared) and that of this one misses an image: then it asks what
+others have published, in three requests at most.
 
 With --diff it also says what the release would change, object by object: against
 what is deployed where a cluster is named, else against the last package. With
@@ -140,6 +144,7 @@ cluster is named, both ask it what is deployed.`,
 	flags.StringVar(&f.registry, "registry", "", "plan for this base instead of registry.base")
 	flags.BoolVar(&f.rebuild, "rebuild", false, "plan to build every image")
 	flags.BoolVar(&f.check, "check", false, "exit with 3 when something would be built")
+	flags.IntVar(&f.matrix, "matrix", 0, "share what would be built out among N machines, as a matrix for GitHub and for --shards")
 	flags.BoolVar(&f.mono, "mono", false, monoUsage)
 	flags.StringVar(&f.output, "output", "text", "text or json")
 	flags.BoolVar(&f.diff, "diff", false, "show what the release would change, object by object")
@@ -154,6 +159,9 @@ func (g *globals) plan(cmd *cobra.Command, environment string, f *planFlags) err
 	if f.output != "text" && f.output != "json" {
 		return usage(cmd, fmt.Errorf("unknown output %q: use text or json", f.output))
 	}
+	if f.matrix < 0 || f.matrix > orchestrator.MaxShards {
+		return usage(cmd, fmt.Errorf("--matrix takes 1 to %d machines, not %d", orchestrator.MaxShards, f.matrix))
+	}
 	if err := f.release.checkBuilder(cmd); err != nil {
 		return err
 	}
@@ -162,6 +170,9 @@ func (g *globals) plan(cmd *cobra.Command, environment string, f *planFlags) err
 		return err
 	}
 	defer s.close()
+	if f.matrix > 0 {
+		return s.writeMatrix(g.io.Out, plan, f.matrix)
+	}
 	s.engines(&f.release, &images.Native{}, nil).explain(plan)
 	changes, err := s.foresee(cmd, plan, f)
 	if err != nil {
@@ -193,14 +204,22 @@ func (g *globals) planned(cmd *cobra.Command, environment, registry string, rebu
 		return nil, nil, err
 	}
 	s.notices()
-	planner := s.planner()
-	planner.Rebuild = rebuild
-	plan, err := planner.Plan(cmd.Context())
+	plan, err := s.planShared(cmd.Context(), rebuild)
 	if err != nil {
 		s.close()
 		return nil, nil, err
 	}
 	return s, plan, nil
+}
+
+// planShared plans with what other machines have published.
+func (s *session) planShared(ctx context.Context, rebuild bool) (*orchestrator.Plan, error) {
+	if err := s.shareReading(); err != nil {
+		return nil, err
+	}
+	planner := s.planner()
+	planner.Rebuild = rebuild
+	return planner.Plan(ctx)
 }
 
 func graphShow(g *globals) *cobra.Command {

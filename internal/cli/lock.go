@@ -67,6 +67,9 @@ func (s *session) checkLock() error {
 // updateLock resolves every base of the environment. Bases that only other
 // environments use keep their pins.
 func (s *session) updateLock(ctx context.Context) error {
+	if s.staged != nil {
+		return &configurationError{errors.New("a workspace of --sources is a copy, and so is its " + workspace.LockFile + ": run `toa lock update` in the workspace itself")}
+	}
 	moved, err := s.resolve(ctx, s.planner().Pins())
 	if err != nil {
 		return err
@@ -87,7 +90,7 @@ func (s *session) ensureLock(ctx context.Context, locked bool, notice func(strin
 	if len(missing) == 0 {
 		return nil
 	}
-	if locked {
+	if locked || s.staged != nil {
 		return &orchestrator.UnpinnedError{Reference: missing[0].Reference, Platform: missing[0].Platform}
 	}
 	moved, err := s.resolve(ctx, missing)
@@ -100,12 +103,25 @@ func (s *session) ensureLock(ctx context.Context, locked bool, notice func(strin
 // resolve asks registries for the digests of pins, writes the lock when all
 // are known, and says what moved.
 func (s *session) resolve(ctx context.Context, pins []orchestrator.Pin) ([]string, error) {
+	next, err := s.lookUp(ctx, pins)
+	if err != nil {
+		return nil, err
+	}
+	var lines []string
+	for _, m := range s.lock.Moves(next) {
+		lines = append(lines, moveText(m))
+	}
+	return lines, s.writeLock(next)
+}
+
+// lookUp asks registries for the digests of pins: the lock as it would be.
+func (s *session) lookUp(ctx context.Context, pins []orchestrator.Pin) (*workspace.Lock, error) {
 	next := s.lock.Clone()
 	blobs, err := cache.OpenBlobs(s.cache)
 	if err != nil {
 		return nil, err
 	}
-	resolver := &images.Resolver{Client: &images.Client{}, Blobs: blobs, Root: s.root}
+	resolver := &images.Resolver{Client: s.client(), Blobs: blobs, Root: s.root}
 	for _, p := range pins {
 		digest, err := resolver.Resolve(ctx, p.Reference, p.Platform)
 		if err != nil {
@@ -113,19 +129,19 @@ func (s *session) resolve(ctx context.Context, pins []orchestrator.Pin) ([]strin
 		}
 		next.Set(p.Reference, p.Platform, digest)
 	}
-	moved := s.lock.Moves(next)
-	if len(moved) == 0 {
-		return nil, nil
+	return next, nil
+}
+
+// writeLock puts another lock in the place of this one where they differ.
+func (s *session) writeLock(next *workspace.Lock) error {
+	if len(s.lock.Moves(next)) == 0 {
+		return nil
 	}
 	if err := replace(filepath.Join(s.root, workspace.LockFile), next.Encode(), 0o644); err != nil {
-		return nil, fmt.Errorf("write %s: %w", workspace.LockFile, err)
+		return fmt.Errorf("write %s: %w", workspace.LockFile, err)
 	}
 	s.lock = next
-	lines := make([]string, len(moved))
-	for i, m := range moved {
-		lines[i] = moveText(m)
-	}
-	return lines, nil
+	return nil
 }
 
 func moveText(m workspace.Move) string {

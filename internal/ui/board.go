@@ -43,6 +43,7 @@ type image struct {
 	seen      time.Time
 	began     time.Time // when it left the queue; zero before
 	built     bool
+	finding   orchestrator.Finding // zero where nothing was audited
 }
 
 func newBoard() *board { return &board{images: map[graph.ID]*image{}} }
@@ -56,6 +57,10 @@ func (b *board) apply(event orchestrator.Event) *image {
 		return b.moved(e)
 	case orchestrator.LogEvent:
 		return b.logged(e)
+	case orchestrator.AuditEvent:
+		im := b.image(e.Finding.ID)
+		im.finding = e.Finding
+		return im
 	case orchestrator.NoticeEvent:
 		b.notices = append(b.notices, e.Text)
 	case orchestrator.RolloutEvent:

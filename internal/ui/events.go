@@ -41,6 +41,8 @@ func (s *events) Observe(event orchestrator.Event) {
 		s.send(rolloutLine{stamp: now("rollout"), Workloads: e.Workloads})
 	case orchestrator.ReleaseEvent:
 		s.send(releaseLine{stamp: now("release"), releaseJSON: releaseOf(e.Release)})
+	case orchestrator.AuditEvent:
+		s.send(auditLine{stamp: now("audit"), auditJSON: auditOf(e.Finding)})
 	case orchestrator.NoticeEvent:
 		s.send(noticeLine{stamp: now("notice"), Text: e.Text})
 	case orchestrator.SummaryEvent:
@@ -109,6 +111,10 @@ type (
 		stamp
 		releaseJSON
 	}
+	auditLine struct {
+		stamp
+		auditJSON
+	}
 	noticeLine struct {
 		stamp
 		Text string `json:"text"`
@@ -123,7 +129,32 @@ type (
 		Release          releaseJSON         `json:"release"`
 		Seconds          float64             `json:"seconds"`
 		Failures         map[graph.ID]string `json:"failures,omitempty"`
+		Audit            map[string]int      `json:"audit,omitempty"`
+		Paces            []paceJSON          `json:"paces,omitempty"`
 		Error            string              `json:"error,omitempty"`
+	}
+	auditJSON struct {
+		ID        graph.ID         `json:"id"`
+		Verdict   string           `json:"verdict"`
+		Text      string           `json:"text"`
+		Published string           `json:"published,omitempty"`
+		Rebuilt   string           `json:"rebuilt"`
+		Indexed   string           `json:"indexed,omitempty"`
+		Differing int              `json:"differing,omitempty"`
+		Differs   []differenceJSON `json:"differences,omitempty"`
+	}
+	differenceJSON struct {
+		Platform string `json:"platform,omitempty"`
+		Part     string `json:"part"`
+		Path     string `json:"path,omitempty"`
+		What     string `json:"what"`
+	}
+	paceJSON struct {
+		ID      graph.ID `json:"id"`
+		Seconds float64  `json:"seconds"`
+		Median  float64  `json:"median,omitempty"`
+		Runs    int      `json:"runs"`
+		Slower  bool     `json:"slower,omitempty"`
 	}
 	imagesJSON struct {
 		Total   int `json:"total"`
@@ -176,7 +207,27 @@ func summaryLineOf(s orchestrator.Summary) summaryLine {
 	for id, err := range s.Failures {
 		line.Failures[id] = errorText(err)
 	}
+	for _, f := range s.Findings {
+		if line.Audit == nil {
+			line.Audit = map[string]int{}
+		}
+		line.Audit[string(f.Verdict)]++
+	}
+	for _, p := range s.Paces {
+		line.Paces = append(line.Paces, paceJSON{p.ID, p.Took.Seconds(), p.Median.Seconds(), p.Runs, p.Slower()})
+	}
 	return line
+}
+
+func auditOf(f orchestrator.Finding) auditJSON {
+	a := auditJSON{
+		ID: f.ID, Verdict: string(f.Verdict), Text: f.Text(),
+		Published: f.Published, Rebuilt: f.Rebuilt, Indexed: f.Indexed, Differing: f.Differing,
+	}
+	for _, d := range f.Differences {
+		a.Differs = append(a.Differs, differenceJSON(d))
+	}
+	return a
 }
 
 func releaseOf(r orchestrator.Release) releaseJSON {

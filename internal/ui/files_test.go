@@ -25,7 +25,7 @@ func read(t *testing.T, path string) string {
 }
 
 func TestReport(t *testing.T) {
-	for name, run := range map[string][]orchestrator.Event{"good": goodRun(t), "bad": badRun(t), "interrupted": badRun(t)[:6]} {
+	for name, run := range map[string][]orchestrator.Event{"good": goodRun(t), "bad": badRun(t), "nightly": nightlyRun(t), "interrupted": badRun(t)[:6]} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "summary.md")
 			sink, err := CreateReport(path)

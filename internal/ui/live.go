@@ -77,6 +77,8 @@ func (l *live) Observe(event orchestrator.Event) {
 	switch e := event.(type) {
 	case orchestrator.ImageEvent:
 		l.scroll = append(l.scroll, l.finished(im)...)
+	case orchestrator.AuditEvent:
+		l.scroll = append(l.scroll, l.audited(e.Finding)...)
 	case orchestrator.NoticeEvent:
 		for _, text := range lines(e.Text) {
 			l.scroll = append(l.scroll, line{{yellow, "  ! "}, {normal, text}})
@@ -236,6 +238,22 @@ func (l *live) failure(im *image) []line {
 	return rows
 }
 
+// audited are the lines of an image that the audit has something to say of.
+func (l *live) audited(f orchestrator.Finding) []line {
+	if !isNews(f) {
+		return nil
+	}
+	mark, told := span{yellow, "  ! "}, findingLines(f)
+	if f.Verdict.Condemns() {
+		mark = span{red, "  ✗ "}
+	}
+	rows := []line{{mark, {bold, Escape(string(f.ID))}, {normal, "  " + told[0]}}}
+	for _, text := range told[1:] {
+		rows = append(rows, line{{normal, "    " + text}})
+	}
+	return rows
+}
+
 // result is what a person wants to know at the end.
 func (l *live) result(s orchestrator.Summary) []line {
 	var rows []line
@@ -256,6 +274,12 @@ func (l *live) result(s orchestrator.Summary) []line {
 		line{mark, {bold, Escape(l.board.context)}, {normal, "  " + outcome(s) + " in " + seconds(s.Elapsed)}},
 		line{{dim, "    registry  "}, {normal, asked(s)}},
 	)
+	if len(s.Findings) > 0 {
+		rows = append(rows, line{{dim, "    audit     "}, {normal, verdicts(s.Findings)}})
+	}
+	for _, pace := range slower(s.Paces) {
+		rows = append(rows, line{{dim, "    slower    "}, {normal, paceLine(pace)}})
+	}
 	return append(rows, releaseRows(s)...)
 }
 

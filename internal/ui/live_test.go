@@ -19,7 +19,7 @@ func frame() {
 }
 
 func TestLiveFrames(t *testing.T) {
-	for name, run := range map[string][]orchestrator.Event{"good": goodRun(t), "bad": badRun(t)} {
+	for name, run := range map[string][]orchestrator.Event{"good": goodRun(t), "bad": badRun(t), "nightly": nightlyRun(t)} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				vt := newTerminal(t, 90, 20)

@@ -37,6 +37,8 @@ func (p *plain) Observe(event orchestrator.Event) {
 		p.stderr.printf("plan: %s\n", planned(e.Plan))
 	case orchestrator.ImageEvent:
 		p.image(im)
+	case orchestrator.AuditEvent:
+		p.audited(e.Finding)
 	case orchestrator.NoticeEvent:
 		p.stderr.printf("notice: %s\n", strings.Join(lines(e.Text), "\n    "))
 	case orchestrator.RolloutEvent:
@@ -66,6 +68,18 @@ func (p *plain) image(im *image) {
 	}
 }
 
+func (p *plain) audited(f orchestrator.Finding) {
+	if !isNews(f) {
+		return
+	}
+	for i, text := range findingLines(f) {
+		if i == 0 {
+			text = Escape(string(f.ID)) + "  " + text
+		}
+		p.stderr.printf("%s\n", text)
+	}
+}
+
 func (p *plain) finished(im *image) {
 	because := ""
 	if im.reason != "" {
@@ -80,6 +94,12 @@ func (p *plain) end(summary orchestrator.Summary) {
 	}
 	if skipped := p.board.with(orchestrator.StatusSkipped); len(skipped) > 0 {
 		p.stderr.printf("not tried: %s\n", names(skipped, 10))
+	}
+	for _, pace := range slower(summary.Paces) {
+		p.stderr.printf("slower: %s\n", paceLine(pace))
+	}
+	if len(summary.Findings) > 0 {
+		p.stderr.printf("audit: %s\n", verdicts(summary.Findings))
 	}
 	verdict := "done"
 	if !summary.OK {

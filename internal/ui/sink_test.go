@@ -21,7 +21,7 @@ import (
 func noEnv(string) string { return "" }
 
 func TestPlain(t *testing.T) {
-	for name, run := range map[string][]orchestrator.Event{"good": goodRun(t), "bad": badRun(t)} {
+	for name, run := range map[string][]orchestrator.Event{"good": goodRun(t), "bad": badRun(t), "nightly": nightlyRun(t)} {
 		t.Run(name, func(t *testing.T) {
 			var stdout, stderr strings.Builder
 			sink, err := New("auto", &stdout, &stderr, noEnv)
@@ -68,7 +68,7 @@ failed: 3 not tried, 1 cached in 1.0s; registry: 0 requests, 0 B sent
 }
 
 func TestEvents(t *testing.T) {
-	for name, run := range map[string][]orchestrator.Event{"good": goodRun(t), "bad": badRun(t)} {
+	for name, run := range map[string][]orchestrator.Event{"good": goodRun(t), "bad": badRun(t), "nightly": nightlyRun(t)} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var stdout, stderr strings.Builder

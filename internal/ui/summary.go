@@ -14,6 +14,9 @@ import (
 // step summary of more than 1 MiB as a whole.
 const reportRows = 1000
 
+// reportScreen is how many rows are shown unasked after an audit.
+const reportScreen = 20
+
 // report writes a run as Markdown when it has ended.
 type report struct {
 	mu    sync.Mutex // guards all below
@@ -78,7 +81,11 @@ func markdown(b *board) string {
 			changed = append(changed, im)
 		}
 	}
-	table(&out, changed)
+	if b.summary != nil {
+		out.WriteString(auditMarkdown(b.summary.Findings))
+		out.WriteString(pacesMarkdown(b.summary.Paces))
+	}
+	out.WriteString(rebuilt(changed, b.summary))
 	for _, im := range b.with(orchestrator.StatusFailed) {
 		text := append(im.failure(), im.log...)
 		fmt.Fprintf(&out, "### %s failed\n\n%s\n", prose(string(im.id)), fence(text))
@@ -96,6 +103,17 @@ func markdown(b *board) string {
 		out.WriteString("</details>\n")
 	}
 	return out.String()
+}
+
+// rebuilt is the table of what was built. Where an audit found all of many
+// images the same there is nothing in it that one needs to see at once.
+func rebuilt(built []*image, s *orchestrator.Summary) string {
+	var out strings.Builder
+	table(&out, built)
+	if s == nil || !s.OK || len(s.Findings) == 0 || len(built) <= reportScreen {
+		return out.String()
+	}
+	return fmt.Sprintf("<details><summary>%s rebuilt</summary>\n\n%s</details>\n\n", count(len(built), "image"), out.String())
 }
 
 func headline(b *board) string {
