@@ -11,10 +11,10 @@ import (
 	"toa.io/toa/chart"
 )
 
-// pack writes a chart as a gzipped tar whose top directory is the chart's name.
+// Pack writes a chart as a gzipped tar whose top directory is the chart's name.
 // Nothing in it but names and bytes comes from outside: entries are sorted and
 // have fixed modes, no owner and no time.
-func pack(c *chart.Chart) ([]byte, error) {
+func Pack(c *chart.Chart) ([]byte, error) {
 	var b bytes.Buffer
 	compressed, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
 	if err != nil {

@@ -83,7 +83,7 @@ func (p *Packager) Check(context.Context, *chart.Chart) error { return nil }
 // status is "unchanged" when the same package is there already, and "packaged"
 // otherwise.
 func (p *Packager) Release(ctx context.Context, inputs cache.Key, c *chart.Chart) (orchestrator.Release, error) {
-	data, err := pack(c)
+	data, err := Pack(c)
 	if err != nil {
 		return orchestrator.Release{}, fmt.Errorf("pack chart: %w", err)
 	}

@@ -25,7 +25,7 @@ const (
 // Bazel takes versions from go.mod, but what the BUILD files may name is a list
 // of its own. Bazel itself is nowhere to ask, so the file is run as Starlark.
 func TestModuleBazelNamesTheRequirements(t *testing.T) {
-	want := repositories(requirements(t))
+	want := repositories(withoutModules(requirements(t)))
 	if *update {
 		rewrite(t, want)
 	}
@@ -36,6 +36,21 @@ func TestModuleBazelNamesTheRequirements(t *testing.T) {
 	for _, extension := range []string{"go_deps", "go_sdk"} {
 		if from := module.tags[extension+".from_file"]["go_mod"]; from != "//:go.mod" {
 			t.Errorf("%s.from_file(go_mod = %q), want //:go.mod, so that versions are stated once", extension, from)
+		}
+	}
+}
+
+// What is a module of Bazel too comes from there: gazelle makes no repository of
+// it. Then the version is stated twice, and both must be the same.
+func TestModuleBazelHasVersionsOfGoMod(t *testing.T) {
+	module := evaluate(t)
+	versions := map[string]string{}
+	for _, r := range requirements(t) {
+		versions[r.path] = r.version
+	}
+	for path, name := range bazelModules {
+		if got, want := "v"+module.deps[name]["version"], versions[path]; got != want {
+			t.Errorf("MODULE.bazel has %s %s, go.mod has %s %s", name, got, path, want)
 		}
 	}
 }
@@ -124,17 +139,33 @@ func text(v starlark.Value) string {
 	return v.String()
 }
 
+// bazelModules are modules of Go that are modules of Bazel too.
+var bazelModules = map[string]string{"github.com/bazelbuild/rules_go": "rules_go"}
+
+// withoutModules are the paths of those that Bazel has by way of go.mod only.
+func withoutModules(required []requirement) []string {
+	var paths []string
+	for _, r := range required {
+		if bazelModules[r.path] == "" {
+			paths = append(paths, r.path)
+		}
+	}
+	return paths
+}
+
+type requirement struct{ path, version string }
+
 // requirements lists the modules that go.mod requires directly.
-func requirements(t *testing.T) []string {
+func requirements(t *testing.T) []requirement {
 	t.Helper()
 	source, err := os.ReadFile(goMod)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var direct []string
+	var direct []requirement
 	for _, match := range regexp.MustCompile(`(?m)^(?:require)?\s+([\w.-]+\.[\w.-]+\S*) (v\S+)(.*)$`).FindAllStringSubmatch(string(source), -1) {
 		if !strings.Contains(match[3], "// indirect") {
-			direct = append(direct, match[1])
+			direct = append(direct, requirement{match[1], match[2]})
 		}
 	}
 	return direct

@@ -23,7 +23,10 @@ func (g *globals) openPlanned(ctx context.Context, environment, registry string,
 	if err != nil {
 		return nil, err
 	}
-	if s.units, err = s.findUnits(ctx, mono); err != nil {
+	if s.units, err = s.findUnits(ctx, mono); err == nil {
+		err = s.useImages(ctx)
+	}
+	if err != nil {
 		s.close()
 		return nil, err
 	}

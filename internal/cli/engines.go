@@ -133,7 +133,7 @@ func (e engines) chooser() *images.Chooser {
 // templates/composition.Dockerfile, and so on for each kind of image.
 func readTemplates(root string) (map[string]string, error) {
 	own := map[string]string{}
-	for _, kind := range []string{orchestrator.KindComposition, orchestrator.KindDependencies, orchestrator.KindService} {
+	for _, kind := range []string{orchestrator.KindComposition, string(orchestrator.Mono), orchestrator.KindDependencies, orchestrator.KindService} {
 		path := "templates/" + kind + ".Dockerfile"
 		text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(path)))
 		if errors.Is(err, fs.ErrNotExist) {

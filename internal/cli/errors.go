@@ -12,6 +12,7 @@ import (
 	"toa.io/toa/extensions/bridge"
 	"toa.io/toa/graph"
 	"toa.io/toa/internal/sdk"
+	"toa.io/toa/internal/sources"
 	"toa.io/toa/internal/ui"
 	"toa.io/toa/orchestrator"
 	"toa.io/toa/release"
@@ -34,7 +35,7 @@ func isConfiguration(err error) bool {
 		is[*chart.NoVersionError](err) || is[*chart.VersionError](err) || is[*chart.NameError](err) || is[*chart.PortError](err) || is[*chart.CollisionError](err) || is[*chart.AnnotationsError](err) ||
 		is[*extensions.UnknownPackageError](err) || is[*extensions.PortConflictError](err) || is[*bridge.MissingNodeError](err) || is[*workspace.NotInstalledError](err) ||
 		is[*ui.ModeError](err) || is[*ui.FormatError](err) ||
-		is[*orchestrator.SavedError](err) || is[*orchestrator.MovedError](err) || is[*release.PackageError](err) ||
+		is[*orchestrator.SavedError](err) || is[*orchestrator.MovedError](err) || is[*release.PackageError](err) || is[*sources.Error](err) ||
 		is[*release.UnnamedError](err) || is[*sdk.ContextError](err) || is[*sdk.MissingError](err) || isRefused(err)
 }
 

@@ -19,7 +19,7 @@ import (
 
 func exportCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{Use: "export", Short: "Print or write what a deployment is made of"}
-	cmd.AddCommand(exportTags(g), exportSecrets(g), exportManifest(g), exportDeployment(g), exportRole(g), exportImages(g))
+	cmd.AddCommand(exportTags(g), exportSecrets(g), exportManifest(g), exportDeployment(g), exportChart(g), exportRole(g), exportImages(g))
 	return cmd
 }
 

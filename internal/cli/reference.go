@@ -72,6 +72,11 @@ func (l localIndex) Get(_, repository string, key cache.Key) (cache.Entry, error
 	return l.Index.Get(onDisk, repository, key)
 }
 
+// Fresh implements orchestrator.Index.
+func (l localIndex) Fresh(_, repository string, key cache.Key) (cache.Entry, error) {
+	return l.Index.Fresh(onDisk, repository, key)
+}
+
 // Latest implements orchestrator.Index.
 func (l localIndex) Latest(_, repository, target string) (cache.Key, error) {
 	return l.Index.Latest(onDisk, repository, target)

@@ -81,7 +81,7 @@ func (g *globals) ending(kind string, settings *workspace.Release) (string, erro
 
 // delivery is the release that the run ends with; nil means none.
 func (s *session) delivery(f *buildFlags, registry orchestrator.Registry, observe orchestrator.Observe) (*orchestrator.Delivery, error) {
-	if f.release == releaseNone || len(f.only) > 0 {
+	if f.release == releaseNone || len(f.only) > 0 || f.shard != "" {
 		return nil, nil
 	}
 	if err := chart.Check(s.workspace); err != nil {
@@ -145,7 +145,7 @@ func (s *session) packager(settings workspace.Release, registry orchestrator.Reg
 		if err != nil {
 			return nil, err
 		}
-		remote = &images.Remote{Client: &images.Client{}, Blobs: blobs}
+		remote = &images.Remote{Client: s.client(), Blobs: blobs}
 	}
 	p.Publish = func(ctx context.Context, made release.Package) (orchestrator.Reference, error) {
 		return remote.PublishChart(ctx, settings.Registry, images.Chart(made))

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -23,6 +24,9 @@ type globals struct {
 	io       IO
 	path     string
 	cacheDir string
+	sources  string
+	// staged is the workspace that was made of sources, nil without them.
+	staged *staged
 }
 
 func (g *globals) warn(text string) { fmt.Fprintf(g.io.Err, "toa: %s\n", ui.Escape(text)) }
@@ -114,10 +118,12 @@ type session struct {
 	lock         *workspace.Lock
 	files        *cache.Files
 	index        *cache.Index
-	cache        string
-	registry     string
-	ignore       []string
-	time         int64 // that files in images carry
+	// consult asks what other machines have published; nil where nobody shares.
+	consult  func(context.Context)
+	cache    string
+	registry string
+	ignore   []string
+	time     int64 // that files in images carry
 	// templates are the workspace's own, by kind of image.
 	templates map[string]string
 }
@@ -182,6 +188,7 @@ func (s *session) read(registry string) (err error) {
 func (s *session) close() {
 	s.files.Save()
 	_ = s.files.Close()
+	s.staged.release()
 }
 
 func (s *session) planner() orchestrator.Planner {
@@ -198,6 +205,7 @@ func (s *session) planner() orchestrator.Planner {
 		Installed: s.installed,
 		Templates: s.templates,
 		Epoch:     s.time,
+		Shared:    s.consult,
 	}
 }
 
