@@ -10,9 +10,16 @@ TOOL := test/tools/run
 ENGINES := $(patsubst test/%/build,%,$(wildcard test/*/build))
 WITH_ENGINES = TOA_TEST_CLUSTER=$$(test/setup --where cluster) TOA_TEST_BUILDKIT=$$(test/setup --where buildkit) \
 	TOA_TEST_VERDACCIO=$$(test/setup --where verdaccio)
-BUILD_FILES = $(shell git ls-files --cached --others --exclude-standard -- '*.bazel' '*.bzl' WORKSPACE)
+BUILD_FILES = $(shell git ls-files --cached --others --exclude-standard -- '*.bazel' '*.bzl' '*WORKSPACE')
 FUZZ_TIME ?= 20s
+# The race detector sleeps for a second at the end of every process, in which
+# others might still report. Tests here run hundreds of processes that wait for
+# all they began.
+export GORACE ?= atexit_sleep_ms=0
+# How long the tests of one package may take on a busy machine.
+PATIENCE ?= 40m
 BENCH ?=
+RUNS ?= 3000
 
 .PHONY: help
 help: ## list the targets
@@ -25,11 +32,11 @@ build: ## build dist/toa, which starts fast, and dist/toa-full, which it becomes
 
 .PHONY: test
 test: engines ## run all tests with the race detector
-	@test/setup git node npm busybox runc docker
+	@test/setup git node npm busybox runc docker dockerd skopeo podman ctr sshd docker-registry bazel-4
 ifdef TOA_TEST_STRICT
-	$(WITH_ENGINES) go test -race -json ./... | go run -race ./test/strict
+	$(WITH_ENGINES) go test -race -timeout $(PATIENCE) -json ./... | go run -race ./test/strict
 else
-	$(WITH_ENGINES) go test -race ./...
+	$(WITH_ENGINES) go test -race -timeout $(PATIENCE) ./...
 endif
 
 .PHONY: engines
@@ -86,8 +93,8 @@ format: ## format Go and Bazel files
 
 .PHONY: build-files
 build-files: ## write BUILD.bazel files and MODULE.bazel's list anew
-	go test ./internal/arch -run ModuleBazel -update
 	$(TOOL) gazelle update -mode=fix
+	go test ./internal/arch -run 'ModuleBazel|BuildFiles' -update
 	$(TOOL) buildifier -mode=fix $(BUILD_FILES)
 
 .PHONY: fuzz
@@ -98,6 +105,19 @@ fuzz: ## run each fuzz target for FUZZ_TIME (default 20s)
 			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZ_TIME) "$$dir" </dev/null; \
 		done; \
 	done
+
+.PHONY: crash
+crash: build ## kill RUNS runs of the real binary at random (default 3000)
+	TOA_TEST_BINARY=$(CURDIR)/dist/toa TOA_TEST_CRASH=$(RUNS) go test ./cmd/toa -run 'TestRunsKilled' -v -count=1 -timeout 2h
+
+.PHONY: faults
+faults: ## strike every kind of request with every fault at every call
+	@test/setup docker-registry
+	TOA_TEST_FAULTS=all go test ./images -run TestFaultsOf -v -count=1 -timeout 1h
+
+.PHONY: memory
+memory: build ## push four layers of 2 GiB and look at the memory that takes
+	TOA_TEST_BINARY=$(CURDIR)/dist/toa TOA_TEST_LAYER=2048 go test ./cmd/toa -run TestMemoryOfAPush -v -count=1 -timeout 1h
 
 .PHONY: bench
 bench: ## measure against the peers (BENCH=-quick for small trees)

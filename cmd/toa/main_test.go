@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -21,7 +22,18 @@ import (
 
 func TestMain(m *testing.M) {
 	logrus.SetOutput(io.Discard) // the registry's own log: the tests keep theirs
-	testscript.Main(m, map[string]func(){"toa": main, "helm": helm})
+	testscript.Main(tidy{m}, programs)
+}
+
+// programs are what scripts can run by name.
+var programs = map[string]func(){"toa": main, "helm": helm}
+
+// tidy removes the slim binary after the tests.
+type tidy struct{ *testing.M }
+
+func (t tidy) Run() int {
+	defer func() { _ = os.RemoveAll(slimDir) }()
+	return t.M.Run()
 }
 
 // TestScripts are the promises of the command line, each through the door that
@@ -37,14 +49,18 @@ func TestScripts(t *testing.T) {
 			env.Setenv("SHOP", absolute(t, "../../examples/shop"))
 			env.Setenv("TRIAL", absolute(t, "../../extensions/testdata/trial"))
 			env.Setenv("SHARED", absolute(t, sharedWorkspaces))
-			return nil
+			return slimFirst(env)
 		},
 		Condition: func(condition string) (bool, error) {
-			if condition != "shared" {
+			switch condition {
+			case "shared":
+				_, err := os.Stat(sharedWorkspaces)
+				return err == nil, nil
+			case "mounts":
+				return exec.Command("unshare", "-Urm", "true").Run() == nil, nil
+			default:
 				return false, fmt.Errorf("unknown condition %q", condition)
 			}
-			_, err := os.Stat(sharedWorkspaces)
-			return err == nil, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"registry":  startRegistry,
@@ -59,6 +75,15 @@ func TestScripts(t *testing.T) {
 			"holds":     imageHolds,
 			"object":    takeObject,
 			"hole":      hole,
+
+			"faults":      startFaults,
+			"fault":       injectFault,
+			"heal":        healFaults,
+			"deletechild": deleteChild,
+			"gate":        gate,
+			"retag":       retag,
+			"image":       pushImage,
+			"misindex":    misindex,
 		},
 	})
 }

@@ -3,11 +3,17 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
 
 	"toa.io/toa/internal/sdk"
 )
@@ -36,14 +42,40 @@ func (s slimTrial) run(binary, in string, args ...string) said {
 	return said{out.String(), err.String(), cmd.ProcessState.ExitCode()}
 }
 
-// buildSlim compiles the slim binary.
-func buildSlim(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "toa")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-tags", "slim", "-o", path, ".").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+// slimDir is empty until slim made it.
+var slimDir string
+
+// slim is the directory of the slim binary, as it is installed: beside the full
+// one, which this test's own binary is where it is called toa. It is race
+// detected where that is.
+var slim = sync.OnceValues(func() (dir string, err error) {
+	if dir, err = os.MkdirTemp("", "toa-slim-"); err != nil {
+		return "", err
 	}
-	return path
+	slimDir = dir
+	args := []string{"build", "-tags", "slim", "-o", filepath.Join(dir, "toa")}
+	if raceDetected() {
+		args = append(args, "-race")
+	}
+	if out, err := exec.Command("go", append(args, ".")...).CombinedOutput(); err != nil {
+		return dir, fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	self, err := os.Executable()
+	return dir, errors.Join(err, os.Symlink(self, filepath.Join(dir, sdk.FullName)))
+})
+
+func raceDetected() bool {
+	info, _ := debug.ReadBuildInfo()
+	return slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
+}
+
+// slimFirst makes the slim binary the toa of a script: it starts faster, and the
+// scripts hold it to what the full one promises.
+func slimFirst(env *testscript.Env) error {
+	dir, err := slim()
+	env.Setenv("GORACE", os.Getenv("GORACE"))
+	env.Setenv("PATH", dir+string(filepath.ListSeparator)+env.Getenv("PATH"))
+	return err
 }
 
 func symlink(t *testing.T, to, path string) {
@@ -56,14 +88,21 @@ func symlink(t *testing.T, to, path string) {
 // TestSlim holds the slim binary to the full one: it does the main job alone,
 // and becomes the full one for the rest, before it has said anything.
 func TestSlim(t *testing.T) {
+	installed, err := slim()
+	if err != nil {
+		t.Fatal(err)
+	}
 	s := slimTrial{t, t.TempDir()}
-	slim := buildSlim(t)
+	alone := filepath.Join(t.TempDir(), "toa")
+	if err := os.Link(filepath.Join(installed, "toa"), alone); err != nil {
+		t.Fatal(err)
+	}
 	shop := absolute(t, "../../examples/shop")
 
-	if got := s.run(slim, "", "graph", "build", "-C", shop); got.code != 0 {
+	if got := s.run(alone, "", "graph", "build", "-C", shop); got.code != 0 {
 		t.Fatalf("graph build = %+v", got)
 	}
-	if got := s.run(slim, "", "status", "-C", shop, "--kube-context", "prod"); got.code != 2 || !strings.Contains(got.err, sdk.FullName) {
+	if got := s.run(alone, "", "status", "-C", shop, "--kube-context", "prod"); got.code != 2 || !strings.Contains(got.err, sdk.FullName) {
 		t.Errorf("status = %+v without the full binary, want an error that names it", got)
 	}
 
@@ -74,9 +113,8 @@ func TestSlim(t *testing.T) {
 	}
 	links := t.TempDir()
 	link, full := filepath.Join(links, "slim", "toa"), filepath.Join(links, "full", "toa")
+	symlink(t, filepath.Join(installed, "toa"), link)
 	symlink(t, self, full)
-	symlink(t, slim, link)
-	symlink(t, self, filepath.Join(filepath.Dir(slim), sdk.FullName))
 	for name, args := range map[string][]string{
 		"a cluster":               {"status", "-C", shop, "--kube-context", "prod"},
 		"a release to one":        {"graph", "build", "-C", shop, "--kube-context", "prod"},
@@ -84,6 +122,7 @@ func TestSlim(t *testing.T) {
 		"a role":                  {"export", "role", "-C", shop},
 		"a plan to be saved":      {"graph", "plan", "-C", shop, "--diff"},
 		"standard input":          {"conceal", "amqp", "password=-", "-C", shop, "--kube-context", "prod"},
+		"a registry":              {"registry", "serve", "--addr", "none"},
 		"an address of no engine": {"graph", "build", "-C", shop, "--builder-address", "none://"},
 	} {
 		t.Run(name, func(t *testing.T) {
