@@ -33,19 +33,24 @@ func (r *Remote) retag(ctx context.Context, repo *repository, ref orchestrator.R
 	if stands == ref.Digest || err != nil && !errors.Is(err, cache.ErrNotFound) {
 		return err
 	}
-	digest, err := v1.NewHash(ref.Digest)
-	if err != nil {
-		return err
-	}
-	raw, err := shelf{blobs: r.Blobs, from: repo, reference: ref.String()}.document(ctx, digest)
-	if err != nil {
-		return err
-	}
-	m, err := parseManifest(raw)
+	m, raw, err := r.manifest(ctx, repo, ref)
 	if err != nil {
 		return err
 	}
 	return repo.put(ctx, document{Descriptor: describe(m.mediaType(), raw), raw: raw}, tag)
+}
+
+// manifest reads what a digest names, from the cache where it is at hand.
+func (r *Remote) manifest(ctx context.Context, repo *repository, ref orchestrator.Reference) (m manifest, raw []byte, err error) {
+	digest, err := v1.NewHash(ref.Digest)
+	if err != nil {
+		return m, nil, err
+	}
+	if raw, err = (shelf{blobs: r.Blobs, from: repo, reference: ref.String()}).document(ctx, digest); err != nil {
+		return m, nil, err
+	}
+	m, err = parseManifest(raw)
+	return m, raw, err
 }
 
 // mediaType is what the manifest says of itself, or else what it must be: OCI

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"golang.org/x/sync/errgroup"
 	"toa.io/toa/cache"
 	"toa.io/toa/orchestrator"
@@ -33,15 +32,7 @@ func (r *Remote) Verify(ctx context.Context, ref orchestrator.Reference) error {
 
 // whole is cache.ErrNotFound where a part of the image is gone.
 func (r *Remote) whole(ctx context.Context, repo *repository, ref orchestrator.Reference) error {
-	digest, err := v1.NewHash(ref.Digest)
-	if err != nil {
-		return err
-	}
-	raw, err := shelf{blobs: r.Blobs, from: repo, reference: ref.String()}.document(ctx, digest)
-	if err != nil {
-		return err
-	}
-	m, err := parseManifest(raw)
+	m, _, err := r.manifest(ctx, repo, ref)
 	if err != nil {
 		return err
 	}

@@ -54,6 +54,7 @@ var excused = map[reflect.Type]map[string]string{
 	reflect.TypeFor[workspace.Registry](): {
 		"Base":        "where images go",
 		"Credentials": "how the cluster pulls",
+		"Insecure":    "how bytes travel; digests say what they are",
 		"Services":    "decides which images are built, not what is in them",
 	},
 	reflect.TypeFor[workspace.Component](): {
