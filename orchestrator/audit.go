@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"toa.io/toa/cache"
 	"toa.io/toa/graph"
@@ -156,6 +157,9 @@ func (r *run) judge(ctx context.Context, s *Step, deps []Result, published strin
 	if err != nil {
 		return "", nil, fmt.Errorf("compare with %s@%s: %w", s.Reference.Repository, published, err)
 	}
+	if err := nextSecond(ctx); err != nil {
+		return "", nil, err
+	}
 	again, err := r.Builder.Build(ctx, *s, deps)
 	if err != nil {
 		return "", nil, fmt.Errorf("build once more: %w", err)
@@ -171,6 +175,20 @@ func (r *run) judge(ctx context.Context, s *Step, deps []Result, published strin
 		return VerdictMissedInput, steady, nil
 	}
 	return VerdictNotReproducible, differences, nil
+}
+
+// nextSecond waits until clocks that count seconds have moved. Else two rebuilds
+// that follow each other fast would agree in the time, as in an input.
+func nextSecond(ctx context.Context) error {
+	now := time.Now()
+	timer := time.NewTimer(now.Truncate(time.Second).Add(time.Second).Sub(now))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // without are the differences in places that others do not name.
