@@ -150,12 +150,7 @@ func (l layoutDir) complete(ctx context.Context, d v1.Descriptor) ([]v1.Descript
 }
 
 func (l layoutDir) walk(ctx context.Context, d v1.Descriptor, depth int) ([]v1.Descriptor, error) {
-	body, err := l.open(ctx, d)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = body.Close() }()
-	raw, err := readSmall(body)
+	raw, err := l.small(ctx, d)
 	if err != nil {
 		return nil, err
 	}

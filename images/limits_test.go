@@ -52,22 +52,7 @@ func TestLimitOfRequestsSlowsThePushDown(t *testing.T) {
 	m := &meter{}
 	reg.intercept(m.refuse)
 	b := newBench(t, t.TempDir())
-	dirs := map[string]string{"a": files{"index.js": "1"}.write(t, t.TempDir())}
-	var wait sync.WaitGroup
-	for i := range 40 {
-		s := step(t, reg.host+"/shop/composition-edge", fmt.Sprint("t", i), dirs)
-		s.Recipe.Env = []string{fmt.Sprint("N=", i)}
-		wait.Go(func() {
-			image, err := b.native.Build(t.Context(), s, nil)
-			if err == nil {
-				_, err = b.remote.Publish(t.Context(), s, image)
-			}
-			if err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wait.Wait()
+	b.publishAtOnce(t, reg.host, 40)
 	if m.refused == 0 || m.refused > 120 {
 		t.Errorf("%d manifests were refused, want some and three for each that landed at most", m.refused)
 	}

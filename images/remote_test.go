@@ -171,13 +171,13 @@ func TestAnIndexIsTaggedLast(t *testing.T) {
 	}
 }
 
-func TestParallelImagesShareUploads(t *testing.T) {
-	reg := newRegistry(t)
-	b := newBench(t, t.TempDir())
+// publishAtOnce publishes images of one layer that differ in their configs.
+func (b *bench) publishAtOnce(t *testing.T, host string, n int) {
+	t.Helper()
 	dirs := map[string]string{"a": files{"index.js": "1"}.write(t, t.TempDir())}
 	var wait sync.WaitGroup
-	for i := range 8 {
-		s := step(t, reg.host+"/shop/composition-edge", fmt.Sprint("t", i), dirs)
+	for i := range n {
+		s := step(t, host+"/shop/composition-edge", fmt.Sprint("t", i), dirs)
 		s.Recipe.Env = []string{fmt.Sprint("N=", i)}
 		wait.Go(func() {
 			image, err := b.native.Build(t.Context(), s, nil)
@@ -190,6 +190,12 @@ func TestParallelImagesShareUploads(t *testing.T) {
 		})
 	}
 	wait.Wait()
+}
+
+func TestParallelImagesShareUploads(t *testing.T) {
+	reg := newRegistry(t)
+	b := newBench(t, t.TempDir())
+	b.publishAtOnce(t, reg.host, 8)
 	uploads := 0
 	for _, r := range reg.requests() {
 		if r == "PUT upload" {

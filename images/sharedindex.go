@@ -124,14 +124,7 @@ func (s *SharedIndex) host() string       { return orchestrator.RegistryHost(s.B
 // wait gives those time that have read what stood before.
 func (s *SharedIndex) wait(ctx context.Context, took time.Duration) error {
 	pause := cmp.Or(s.Pause, min(max(3*took, minSharePause), maxSharePause))
-	timer := time.NewTimer(pause + rand.N(pause)/4) //nolint:gosec // no secret
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return sleep(ctx, pause+rand.N(pause)/4) //nolint:gosec // no secret
 }
 
 // sharedShard is a shard as it is stored, and what it says.

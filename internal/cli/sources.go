@@ -181,7 +181,7 @@ func (s *session) pinLayouts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	resolver := &images.Resolver{Client: &images.Client{}, Blobs: blobs, Root: s.root}
+	resolver := &images.Resolver{Client: s.client(), Blobs: blobs, Root: s.root}
 	pinned := s.lock.Clone()
 	for _, p := range s.planner().Pins() {
 		dir, _, ok := images.LayoutReference("", p.Reference)
