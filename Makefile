@@ -33,6 +33,7 @@ build: ## build dist/toa, which starts fast, and dist/toa-full, which it becomes
 .PHONY: test
 test: engines ## run all tests with the race detector
 	@test/setup git node npm busybox runc docker dockerd skopeo podman ctr sshd docker-registry bazel-4
+	go test -race -tags failpoint ./internal/failpoint
 ifdef TOA_TEST_STRICT
 	$(WITH_ENGINES) go test -race -timeout $(PATIENCE) -json ./... | go run -race ./test/strict
 else
@@ -107,13 +108,9 @@ fuzz: ## run each fuzz target for FUZZ_TIME (default 20s)
 	done
 
 .PHONY: crash
-crash: build ## kill RUNS runs of the real binary at random (default 3000)
-	TOA_TEST_BINARY=$(CURDIR)/dist/toa TOA_TEST_CRASH=$(RUNS) go test ./cmd/toa -run 'TestRunsKilled' -v -count=1 -timeout 2h
-
-.PHONY: faults
-faults: ## strike every kind of request with every fault at every call
-	@test/setup docker-registry
-	TOA_TEST_FAULTS=all go test ./images -run TestFaultsOf -v -count=1 -timeout 1h
+crash: build engines ## kill RUNS runs of the real binary at random (default 3000), and make as many fail at each step
+	TOA_TEST_BINARY=$(CURDIR)/dist/toa TOA_TEST_CRASH=$(RUNS) go test ./cmd/toa -run 'TestRunsKilled|TestFailpoints' -v -count=1 -timeout 2h
+	$(WITH_ENGINES) go test -tags failpoint ./release/cluster -run TestStruck -v -count=1 -timeout 1h
 
 .PHONY: memory
 memory: build ## push four layers of 2 GiB and look at the memory that takes

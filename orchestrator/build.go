@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"toa.io/toa/graph"
+	"toa.io/toa/internal/failpoint"
 )
 
 // built is what a step hands to those that need it: a result, or the reason why
@@ -84,6 +85,9 @@ func (r *run) step(ctx context.Context, s *Step, deps []built) built {
 		return r.unmade(ctx, *s, err, began)
 	}
 	defer release()
+	if err := failpoint.At(failpoint.ClaimTaken); err != nil {
+		return r.unmade(ctx, *s, err, began)
+	}
 	if s.Cached {
 		r.ledger.note(*s, StatusCached, nil, 0)
 		return built{result: Result{ID: s.ID, Reference: s.Reference}}
@@ -133,6 +137,9 @@ func (r *run) produce(ctx context.Context, s *Step, deps []Result, began time.Ti
 	if err != nil {
 		return Result{}, fmt.Errorf("build: %w", err)
 	}
+	if err := failpoint.At(failpoint.ImageBuilt); err != nil {
+		return Result{}, err
+	}
 	r.ledger.built(*s, time.Since(began))
 	if r.Audit != nil && s.Anew {
 		if err := r.audit(ctx, s, deps, artifact); err != nil {
@@ -143,6 +150,9 @@ func (r *run) produce(ctx context.Context, s *Step, deps []Result, began time.Ti
 	digest, err := r.Registry.Publish(ctx, *s, artifact)
 	if err != nil {
 		return Result{}, fmt.Errorf("publish: %w", err)
+	}
+	if err := failpoint.At(failpoint.ImagePublished); err != nil {
+		return Result{}, err
 	}
 	if digest != artifact.Digest() {
 		r.kept(s, artifact, digest)

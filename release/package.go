@@ -16,6 +16,7 @@ import (
 
 	"toa.io/toa/cache"
 	"toa.io/toa/chart"
+	"toa.io/toa/internal/failpoint"
 	"toa.io/toa/orchestrator"
 	"toa.io/toa/workspace"
 )
@@ -176,5 +177,11 @@ func write(path string, data []byte) (err error) {
 	if err != nil {
 		return err
 	}
-	return os.Rename(temp.Name(), path)
+	if err := failpoint.At(failpoint.ChartRename); err != nil {
+		return err
+	}
+	if err := os.Rename(temp.Name(), path); err != nil {
+		return err
+	}
+	return failpoint.At(failpoint.ChartRenamed)
 }

@@ -176,13 +176,7 @@ func TestRunsKilledAtEachRequest(t *testing.T) {
 
 func TestRunsKilledAtRandom(t *testing.T) {
 	t.Parallel()
-	runs := crashRuns
-	if text := os.Getenv("TOA_TEST_CRASH"); text != "" {
-		var err error
-		if runs, err = strconv.Atoi(text); err != nil {
-			t.Fatal(err)
-		}
-	}
+	runs := wantedCrashes(t)
 	const sites = 4
 	var group errgroup.Group
 	for range sites {
@@ -193,6 +187,20 @@ func TestRunsKilledAtRandom(t *testing.T) {
 		})
 	}
 	_ = group.Wait()
+}
+
+// wantedCrashes is crashRuns, or what TOA_TEST_CRASH says.
+func wantedCrashes(t *testing.T) int {
+	t.Helper()
+	text := os.Getenv("TOA_TEST_CRASH")
+	if text == "" {
+		return crashRuns
+	}
+	runs, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return runs
 }
 
 func (s *crashSite) crash(t *testing.T, runs int) {

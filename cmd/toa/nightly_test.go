@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"path/filepath"
 	"strings"
 	"time"
@@ -59,11 +60,22 @@ func pushImage(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: registry, then image NAME:TAG TEXT")
 	}
+	_, err := pushSaying(ts.Getenv("REGISTRY")+"/"+args[0], args[1])
+	ts.Check(err)
+}
+
+// pushSaying publishes an image of one platform that has nothing but a variable.
+func pushSaying(reference, text string) (digest string, err error) {
 	made, err := mutate.ConfigFile(empty.Image, &v1.ConfigFile{
-		OS: "linux", Architecture: "amd64", RootFS: v1.RootFS{Type: "layers"}, Config: v1.Config{Env: []string{"SAYS=" + args[1]}},
+		OS: "linux", Architecture: "amd64", RootFS: v1.RootFS{Type: "layers"}, Config: v1.Config{Env: []string{"SAYS=" + text}},
 	})
-	ts.Check(err)
-	tag, err := name.NewTag(ts.Getenv("REGISTRY") + "/" + args[0])
-	ts.Check(err)
-	ts.Check(remote.Write(tag, made))
+	if err != nil {
+		return "", err
+	}
+	tag, err := name.NewTag(reference)
+	if err != nil {
+		return "", err
+	}
+	sum, err := made.Digest()
+	return sum.String(), errors.Join(err, remote.Write(tag, made))
 }

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"toa.io/toa/cache"
 	"toa.io/toa/images"
+	"toa.io/toa/internal/failpoint"
 	"toa.io/toa/orchestrator"
 	"toa.io/toa/workspace"
 )
@@ -151,9 +153,15 @@ func moveText(m workspace.Move) string {
 	return fmt.Sprintf("%s %s moved from %s to %s", m.Reference, m.Platform, m.From, m.To)
 }
 
+// abandoned is the age at which a temporary file has no process any more.
+const abandoned = 24 * time.Hour
+
 // replace writes a file at once: whoever reads it sees the old one or the new one.
+// What runs left beside it that were killed just here, it takes away.
 func replace(path string, data []byte, mode os.FileMode) error {
-	temp, err := os.CreateTemp(filepath.Dir(path), ".toa-*")
+	dir, pattern := filepath.Dir(path), "."+filepath.Base(path)+".toa-*"
+	_, _ = cache.PruneThings(dir, pattern, cache.Keep{Age: abandoned}, time.Now())
+	temp, err := os.CreateTemp(dir, pattern)
 	if err != nil {
 		return err
 	}
@@ -162,5 +170,11 @@ func replace(path string, data []byte, mode os.FileMode) error {
 	if err := errors.Join(err, temp.Chmod(mode), temp.Sync(), temp.Close()); err != nil {
 		return err
 	}
-	return os.Rename(temp.Name(), path)
+	if err := failpoint.At(failpoint.FileRename); err != nil {
+		return err
+	}
+	if err := os.Rename(temp.Name(), path); err != nil {
+		return err
+	}
+	return failpoint.At(failpoint.FileRenamed)
 }

@@ -8,6 +8,7 @@ import (
 	helm "helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage"
 
+	"toa.io/toa/internal/failpoint"
 	"toa.io/toa/orchestrator"
 	"toa.io/toa/release"
 )
@@ -46,6 +47,9 @@ func (c *Cluster) work(
 			notice(err.Error()) // it runs out by itself, and what was made stands
 		}
 	}()
+	if err := failpoint.At(failpoint.LeaseTaken); err != nil {
+		return orchestrator.Release{}, err
+	}
 	r := &run{Cluster: c, order: order, tell: tell, lease: lease}
 	r.releases, r.records = c.storage(lease.held)
 	if err := r.look(); err != nil {
@@ -67,6 +71,9 @@ func (r *run) apply(ctx context.Context) (orchestrator.Release, error) {
 	}
 	engine := r.Cluster.engine(r.gate(ctx), r.ready(ctx), r.history.leftovers())
 	made, err := r.perform(engine)
+	if err == nil {
+		err = failpoint.At(failpoint.HelmApplied)
+	}
 	if err != nil {
 		return orchestrator.Release{}, r.settle(ctx, engine, err)
 	}

@@ -74,11 +74,12 @@ type child struct {
 	said *bufio.Scanner
 }
 
-// spawn starts a child with an order.
-func (b *bed) spawn(order release.Order) *child {
+// spawn starts a child with an order, and more in its environment.
+func (b *bed) spawn(order release.Order, env ...string) *child {
 	b.Helper()
 	command := b.worker(nil).Command
 	c := &child{Cmd: exec.Command(command[0], command[1:]...)}
+	c.Env = append(os.Environ(), env...)
 	read, write, err := os.Pipe()
 	if err != nil {
 		b.Fatal(err)

@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/resource"
+
+	"toa.io/toa/internal/failpoint"
 )
 
 func init() { kube.ManagedFieldsManager = manager }
@@ -253,5 +255,5 @@ func (e *engine) pass() error {
 		return err
 	}
 	e.touched.Store(true)
-	return nil
+	return failpoint.At(failpoint.ObjectWrite)
 }

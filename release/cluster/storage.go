@@ -7,6 +7,8 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage"
 	"helm.sh/helm/v3/pkg/storage/driver"
+
+	"toa.io/toa/internal/failpoint"
 )
 
 // records are Helm's of a release, with two things added: each that we make
@@ -29,6 +31,9 @@ func (r *records) Create(key string, made *release.Release) error {
 	if err := r.held(); err != nil {
 		return err
 	}
+	if err := failpoint.At(failpoint.RecordCreate); err != nil {
+		return err
+	}
 	labels := maps.Clone(made.Labels)
 	if labels == nil {
 		labels = map[string]string{}
@@ -45,6 +50,9 @@ func (r *records) Create(key string, made *release.Release) error {
 // Update changes a record.
 func (r *records) Update(key string, changed *release.Release) error {
 	if err := r.held(); err != nil {
+		return err
+	}
+	if err := failpoint.At(failpoint.RecordUpdate); err != nil {
 		return err
 	}
 	return r.Driver.Update(key, changed)
