@@ -13,6 +13,8 @@ import (
 
 	"go.etcd.io/bbolt"
 	"golang.org/x/sys/unix"
+
+	"toa.io/toa/internal/failpoint"
 )
 
 var (
@@ -24,7 +26,8 @@ var (
 // changed is not read again. Calls overlap. Save writes what was learnt.
 type Files struct {
 	db     *DB
-	root   int // descriptor of the workspace root
+	dir    string // the workspace root
+	root   int    // its descriptor
 	prefix []byte
 	begun  int64 // what changed at or after it is never known by its stamp
 	// hands are places for goroutines that help a scan with large files.
@@ -32,14 +35,18 @@ type Files struct {
 
 	// known are the listings of the last run. Whether they still hold is found
 	// out once, in the background; checked is closed when it is.
-	known   map[string]*known
-	checked chan struct{}
+	known      map[string]*known
+	checked    chan struct{}
+	generation generation // of all that is known
 
-	mu      sync.Mutex // guards the rest
-	singles map[string]single
-	fresh   map[string][]byte // listings to be saved
-	learnt  bool              // singles changed
-	notes   map[string][]byte // to be saved
+	mu       sync.Mutex // guards the rest
+	singles  map[string]single
+	fresh    map[string][]byte // listings to be saved
+	learnt   bool              // singles changed
+	notes    map[string][]byte // to be saved
+	observed map[string]stamp
+	unsteady bool              // observed tells too little
+	standing map[string][]byte // to be saved
 }
 
 // known is a directory's listing of the last run.
@@ -60,16 +67,18 @@ func OpenFiles(db *DB, root string) (*Files, error) {
 	}
 	key := Digest([]byte(root))
 	f := &Files{
-		db:      db,
-		root:    fd,
-		prefix:  key[:16],
-		begun:   time.Now().UnixNano(),
-		hands:   make(chan struct{}, runtime.GOMAXPROCS(0)),
-		known:   map[string]*known{},
-		checked: make(chan struct{}),
-		singles: map[string]single{},
-		fresh:   map[string][]byte{},
-		notes:   map[string][]byte{},
+		db:       db,
+		dir:      root,
+		root:     fd,
+		prefix:   key[:16],
+		begun:    time.Now().UnixNano(),
+		hands:    make(chan struct{}, runtime.GOMAXPROCS(0)),
+		known:    map[string]*known{},
+		checked:  make(chan struct{}),
+		singles:  map[string]single{},
+		fresh:    map[string][]byte{},
+		notes:    map[string][]byte{},
+		observed: map[string]stamp{},
 	}
 	if err := db.view(f.load); err != nil {
 		clear(f.known)
@@ -98,6 +107,9 @@ func (f *Files) load(tx *bbolt.Tx) error {
 			f.known[string(key[len(f.prefix):])] = &known{record: bytes.Clone(value)}
 		}
 	}
+	if bucket := tx.Bucket(standingBucket); bucket != nil {
+		f.generation = f.generationIn(bucket)
+	}
 	return nil
 }
 
@@ -106,10 +118,13 @@ func (f *Files) load(tx *bbolt.Tx) error {
 func (f *Files) Save() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.fresh)+len(f.notes) == 0 && !f.learnt {
+	if !f.learntAnything() && len(f.standing) == 0 || failpoint.At(failpoint.StampsSave) != nil {
 		return
 	}
 	err := f.db.update(func(tx *bbolt.Tx) error {
+		if err := f.saveStanding(tx); err != nil || !f.learntAnything() {
+			return err
+		}
 		trees, err := tx.CreateBucketIfNotExists(treesBucket)
 		if err != nil {
 			return err
@@ -134,7 +149,9 @@ func (f *Files) Save() {
 	if err == nil {
 		clear(f.fresh)
 		clear(f.notes)
+		clear(f.standing)
 		f.learnt = false
+		_ = failpoint.At(failpoint.StampsSaved)
 	}
 }
 
@@ -188,6 +205,9 @@ func (f *Files) Tree(rules Rules) (*Tree, error) {
 	}
 	scanned, err := f.scan(rules, k)
 	if err != nil {
+		return nil, err
+	}
+	if err := failpoint.At(failpoint.TreeHashed); err != nil {
 		return nil, err
 	}
 	payload := scanned.pack(packed)

@@ -43,6 +43,15 @@ func ParseKey(text string) (Key, error) {
 	return k, nil
 }
 
+// MarshalText implements encoding.TextMarshaler.
+func (k Key) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, k[:]), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (k *Key) UnmarshalText(text []byte) (err error) {
+	*k, err = ParseKey(string(text))
+	return err
+}
+
 // hashers are kept for reuse: one is 10 KB.
 var hashers = sync.Pool{New: func() any { return blake3.New() }}
 

@@ -65,6 +65,7 @@ func (f *Files) single(path string) (single, error) {
 		}
 		return s, nil
 	}
+	f.observe(path)
 	at, err := f.stampOf(path)
 	if err != nil {
 		if errors.Is(err, ErrNotFound) && have && before.absent {

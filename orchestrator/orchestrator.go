@@ -114,6 +114,9 @@ func (d *Delivery) Planned(p *Plan) (*chart.Chart, error) {
 
 // key is of everything that the release is made of.
 func (d *Delivery) key(p *Plan) cache.Key {
+	if p.released != (cache.Key{}) {
+		return p.released
+	}
 	h := cache.NewHasher("toa/release/v1")
 	h.Key("inputs", d.Inputs)
 	references := p.references()

@@ -121,12 +121,19 @@ func (g *globals) sink(f *buildFlags) (ui.Sink, error) {
 }
 
 func (g *globals) buildWith(ctx context.Context, environment string, f *buildFlags, trust orchestrator.Trust, sink ui.Sink) (orchestrator.Summary, error) {
-	s, err := g.openPlanned(ctx, environment, f.registry, f.mono)
+	s, err := g.enter(environment)
 	if err != nil {
 		return orchestrator.Summary{}, err
 	}
 	defer s.close()
+	if summary, done := s.repeat(ctx, f, trust, sink); done {
+		return summary, nil
+	}
+	if err := s.readPlanned(ctx, f.registry, f.mono); err != nil {
+		return orchestrator.Summary{}, err
+	}
 	notice := func(text string) { sink.Observe(orchestrator.NoticeEvent{Text: text}) }
+	s.notice = notice
 	for _, n := range s.workspace.Notices {
 		notice(noticeText(n))
 	}
@@ -169,7 +176,8 @@ func (g *globals) buildWith(ctx context.Context, environment string, f *buildFla
 	}
 	summary := o.Build(ctx, plan)
 	if ctx.Err() == nil {
-		s.tidy(summary)
+		s.tidy(ctx, summary)
+		s.keepStanding(f, trust, o, plan, summary)
 	}
 	if layout, ok := registry.(*images.Layout); ok && f.local && summary.OK {
 		return summary, s.load(ctx, summary, layout)
@@ -218,7 +226,7 @@ func (s *session) checkLockfiles() error {
 
 // client speaks to registries as the context says.
 func (s *session) client() *images.Client {
-	return &images.Client{Insecure: s.workspace.Context.Registry.Insecure}
+	return &images.Client{Insecure: s.workspace.Context.Registry.Insecure, Notice: s.notice}
 }
 
 // makers are what builds images and where they go.
@@ -232,10 +240,10 @@ func (s *session) makers(f *buildFlags, observe orchestrator.Observe) (orchestra
 		Blobs:    blobs,
 		Client:   client,
 		Root:     s.root,
-		NPMCache: filepath.Join(s.cache, "npm"),
+		NPMCache: filepath.Join(s.cache, npmDir),
 		Observe:  observe,
 	}
-	var registry orchestrator.Registry = &images.Remote{Client: client, Blobs: blobs}
+	var registry orchestrator.Registry = &images.Remote{Client: client, Blobs: blobs, Losses: s.index}
 	if s.registry == "" || f.local {
 		native.Layout = &images.Layout{Dir: filepath.Join(s.cache, imagesDir), Blobs: blobs}
 		registry = native.Layout

@@ -14,7 +14,7 @@ type clusterFlags struct{ kubeContext, namespace string }
 // settled are the settings of the context with what flags say instead, and the
 // release that they lead to. The cluster is always a named one.
 func (g *globals) settled(environment string, f releaseFlags) (workspace.Release, release.Target, error) {
-	s, err := g.open(environment, "")
+	s, err := g.open(environment)
 	if err != nil {
 		return workspace.Release{}, release.Target{}, err
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"os"
 
 	"toa.io/toa/cache"
 	"toa.io/toa/extensions"
@@ -19,18 +18,25 @@ const monoUsage = "make one unit of all components and services"
 // openPlanned opens a session and finds out which units it has. The caller
 // closes the session.
 func (g *globals) openPlanned(ctx context.Context, environment, registry string, mono bool) (*session, error) {
-	s, err := g.open(environment, registry)
+	s, err := g.enter(environment)
 	if err != nil {
 		return nil, err
 	}
-	if s.units, err = s.findUnits(ctx, mono); err == nil {
-		err = s.useImages(ctx)
-	}
-	if err != nil {
+	if err := s.readPlanned(ctx, registry, mono); err != nil {
 		s.close()
 		return nil, err
 	}
 	return s, nil
+}
+
+func (s *session) readPlanned(ctx context.Context, registry string, mono bool) (err error) {
+	if err := s.read(registry); err != nil {
+		return err
+	}
+	if s.units, err = s.findUnits(ctx, mono); err != nil {
+		return err
+	}
+	return s.useImages(ctx)
 }
 
 // findUnits lists what runs, as far as images go. As long as neither the
@@ -139,7 +145,7 @@ func (s *session) declare(ctx context.Context, mono bool) (*extensions.Deploymen
 	if s.deployment != nil {
 		return s.deployment, nil
 	}
-	if err := s.workspace.Discover(os.DirFS(s.root)); err != nil {
+	if err := s.workspace.Discover(s.files.FS()); err != nil {
 		return nil, err
 	}
 	d, err := s.ask(ctx, extensions.Options{Mono: mono})
@@ -158,7 +164,7 @@ func (s *session) declare(ctx context.Context, mono bool) (*extensions.Deploymen
 func (s *session) ask(ctx context.Context, o extensions.Options) (*extensions.Deployment, error) {
 	node := &bridge.Node{Root: s.root, Memo: answers{s.files}}
 	defer node.Close() //nolint:errcheck // it has answered
-	o.Packages = os.DirFS(s.root)
+	o.Packages = s.files.FS()
 	o.Foreign = asking{extensions.Several{extensions.Declarative{Root: o.Packages}, node}, s}
 	return extensions.Declare(ctx, s.workspace, o)
 }
@@ -173,5 +179,5 @@ func (a answers) Keep(key string, answer []byte) { a.files.SetNote("answer "+key
 
 // installed finds the package that the image of a service is made of.
 func (s *session) installed(reference string) (*workspace.Installed, error) {
-	return workspace.FindInstalled(os.DirFS(s.root), reference)
+	return workspace.FindInstalled(s.files.FS(), reference)
 }

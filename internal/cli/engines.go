@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"os/exec"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -131,11 +129,11 @@ func (e engines) chooser() *images.Chooser {
 
 // readTemplates reads the workspace's own Dockerfile templates:
 // templates/composition.Dockerfile, and so on for each kind of image.
-func readTemplates(root string) (map[string]string, error) {
+func readTemplates(files fs.FS) (map[string]string, error) {
 	own := map[string]string{}
 	for _, kind := range []string{orchestrator.KindComposition, string(orchestrator.Mono), orchestrator.KindDependencies, orchestrator.KindService} {
 		path := "templates/" + kind + ".Dockerfile"
-		text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(path)))
+		text, err := fs.ReadFile(files, path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

@@ -103,7 +103,7 @@ func (g *globals) env(ctx context.Context, environment string, f *envFlags) erro
 // declared opens a session and finds out what the workspace needs of a
 // deployment. The caller closes the session.
 func (g *globals) declared(ctx context.Context, environment string, mono bool) (*session, *extensions.Deployment, error) {
-	s, err := g.open(environment, "")
+	s, err := g.open(environment)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -50,7 +50,7 @@ func (g *globals) manifest(cmd *cobra.Command, args []string, f *manifestFlags) 
 			inner.path = args[0]
 		}
 	}
-	s, err := inner.open(environment(g, nil), "")
+	s, err := inner.open(environment(g, nil))
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ The environment is "local" if none is named.`,
 }
 
 func (g *globals) writeMap(ctx context.Context, environment, as string) error {
-	s, err := g.open(environment, "")
+	s, err := g.open(environment)
 	if err != nil {
 		return err
 	}

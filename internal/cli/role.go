@@ -21,7 +21,7 @@ in its namespace. It asks no cluster.`,
 			if err := sdk.Needed(); err != nil {
 				return err
 			}
-			s, err := g.open(environment(g, args), "")
+			s, err := g.open(environment(g, args))
 			if err != nil {
 				return err
 			}

@@ -118,6 +118,8 @@ type session struct {
 	lock         *workspace.Lock
 	files        *cache.Files
 	index        *cache.Index
+	// notice tells a person what stops nothing: warn, until a run has a sink.
+	notice func(text string)
 	// consult asks what other machines have published; nil where nobody shares.
 	consult  func(context.Context)
 	cache    string
@@ -129,7 +131,21 @@ type session struct {
 }
 
 // open finds and reads the workspace. The caller closes the session.
-func (g *globals) open(environment, registry string) (*session, error) {
+func (g *globals) open(environment string) (*session, error) {
+	s, err := g.enter(environment)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.read(""); err != nil {
+		_ = s.files.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// enter finds the workspace and opens what is known of it. The caller closes the
+// session.
+func (g *globals) enter(environment string) (*session, error) {
 	found, err := workspace.Find(g.start())
 	if err != nil {
 		return nil, err
@@ -147,31 +163,27 @@ func (g *globals) open(environment, registry string) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &session{globals: g, root: root, chain: environment, files: files, index: cache.NewIndex(indexDB), cache: cacheDir}
-	if err := s.read(registry); err != nil {
-		_ = files.Close()
-		return nil, err
-	}
-	return s, nil
+	return &session{globals: g, root: root, chain: environment, files: files, index: cache.NewIndex(indexDB), cache: cacheDir, notice: g.warn}, nil
 }
 
 func (s *session) read(registry string) (err error) {
-	if s.workspace, err = workspace.Load(os.DirFS(s.root), s.chain, s.files); err != nil {
+	files := s.files.FS()
+	if s.workspace, err = workspace.Load(files, s.chain, s.files); err != nil {
 		return err
 	}
 	if s.registry = strings.TrimSuffix(registry, "/"); s.registry == "" {
 		s.registry = s.workspace.Context.Registry.Base
 	}
-	if s.lock, err = readLock(s.root); err != nil {
+	if s.lock, err = readLock(files); err != nil {
 		return err
 	}
 	if s.time, err = s.epoch(); err != nil {
 		return err
 	}
-	if s.templates, err = readTemplates(s.root); err != nil {
+	if s.templates, err = readTemplates(files); err != nil {
 		return err
 	}
-	text, err := os.ReadFile(filepath.Join(s.root, cache.IgnoreFile))
+	text, err := fs.ReadFile(files, cache.IgnoreFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -216,8 +228,8 @@ func (s *session) notices() {
 	}
 }
 
-func readLock(root string) (*workspace.Lock, error) {
-	data, err := os.ReadFile(filepath.Join(root, workspace.LockFile))
+func readLock(files fs.FS) (*workspace.Lock, error) {
+	data, err := fs.ReadFile(files, workspace.LockFile)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, &configurationError{fmt.Errorf("read lock: %w", err)}
 	}
