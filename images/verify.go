@@ -13,7 +13,7 @@ import (
 // Verify implements orchestrator.Verifier: of an index every image must be
 // there too. That takes a request for each, and one more where the index itself
 // is not at hand. Blobs are not asked for: a registry keeps those that its
-// manifests name.
+// manifests name, or an Inspector finds out that it did not.
 func (r *Remote) Verify(ctx context.Context, ref orchestrator.Reference) error {
 	repo, err := r.repository(ref)
 	if err != nil {
@@ -32,6 +32,9 @@ func (r *Remote) Verify(ctx context.Context, ref orchestrator.Reference) error {
 
 // whole is cache.ErrNotFound where a part of the image is gone.
 func (r *Remote) whole(ctx context.Context, repo *repository, ref orchestrator.Reference) error {
+	if err := r.intact(ctx, repo, ref); err != nil {
+		return err
+	}
 	m, _, err := r.manifest(ctx, repo, ref)
 	if err != nil {
 		return err

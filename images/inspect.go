@@ -1,0 +1,161 @@
+package images
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"golang.org/x/sync/errgroup"
+	"toa.io/toa/cache"
+)
+
+// Inspector reads all that registries have of images. What several images share
+// is read once of a registry. Make one for each look; calls overlap.
+type Inspector struct {
+	Client *Client
+
+	turn turns[blobOn]
+	mu   sync.Mutex // guards read
+	read map[blobOn]bool
+}
+
+// Inspect returns the digests of manifests and blobs that the registry does not
+// give, or gives other bytes for, sorted: none where the image is whole. Nothing is believed of an answer without content:
+// a registry may say that it has a blob which its garbage collection has taken
+// (distribution/distribution#3743). An error is no such answer.
+func (i *Inspector) Inspect(ctx context.Context, repository, digest string) ([]string, error) {
+	repo, err := i.Client.repository(repository)
+	if err != nil {
+		return nil, err
+	}
+	hash, err := v1.NewHash(digest)
+	if err != nil {
+		return nil, fmt.Errorf("inspect %s: %w", repository, err)
+	}
+	var found losses
+	if err := i.tree(ctx, repo, hash, &found, 0); err != nil {
+		return nil, fmt.Errorf("inspect %s@%s: %w", repository, digest, err)
+	}
+	slices.Sort(found.digests)
+	return slices.Compact(found.digests), nil
+}
+
+// losses is what was found missing by those who look side by side.
+type losses struct {
+	mu      sync.Mutex // guards digests
+	digests []string
+}
+
+// judge takes in how reading ended. What is no word on the content is left of
+// the error.
+func (l *losses) judge(digest v1.Hash, err error) error {
+	if !errors.Is(err, cache.ErrNotFound) && !errors.Is(err, cache.ErrDamaged) {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.digests = append(l.digests, digest.String())
+	return nil
+}
+
+// tree reads a manifest or an index, and what it names.
+func (i *Inspector) tree(ctx context.Context, repo *repository, digest v1.Hash, found *losses, depth int) error {
+	m, err := i.manifest(ctx, repo, digest)
+	switch {
+	case err != nil:
+		return found.judge(digest, err)
+	case m.Manifests != nil && depth == maxNesting:
+		return errors.New("indexes are nested too deeply")
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(parallelUploads)
+	for _, one := range m.Manifests {
+		group.Go(func() error { return i.tree(ctx, repo, one.Digest, found, depth+1) })
+	}
+	for _, blob := range m.blobs() {
+		group.Go(func() error { return found.judge(blob.Digest, i.blob(ctx, repo, blob)) })
+	}
+	return group.Wait()
+}
+
+func (i *Inspector) manifest(ctx context.Context, repo *repository, digest v1.Hash) (manifest, error) {
+	body, err := repo.manifest(ctx, digest.String())
+	if err != nil {
+		return manifest{}, err
+	}
+	defer func() { _ = body.Close() }()
+	raw, err := readSmall(body)
+	if err != nil {
+		return manifest{}, err
+	}
+	if got := describe("", raw).Digest; got != digest {
+		return manifest{}, fmt.Errorf("%w: got %s", cache.ErrDamaged, got)
+	}
+	return parseManifest(raw)
+}
+
+// blob reads a blob, or only asks for one that was read of another repository
+// of the registry: they have it from the same place.
+func (i *Inspector) blob(ctx context.Context, repo *repository, d v1.Descriptor) error {
+	at := blobOn{repo.registry.RegistryStr(), d.Digest}
+	release, err := i.turn.take(ctx, at)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if i.known(at) {
+		return repo.begins(ctx, d)
+	}
+	if err := repo.gives(ctx, d); err != nil {
+		return err
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.read == nil {
+		i.read = map[blobOn]bool{}
+	}
+	i.read[at] = true
+	return nil
+}
+
+func (i *Inspector) known(at blobOn) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.read[at]
+}
+
+// gives reads a blob, all of it, and again where the connection breaks. Where it
+// breaks each time the registry's storage does: that is cache.ErrDamaged too.
+func (r *repository) gives(ctx context.Context, d v1.Descriptor) error {
+	var final error
+	broken := r.persist(ctx, func() error {
+		body, err := r.get(ctx, call{method: http.MethodGet, path: "blobs/" + d.Digest.String()})
+		if final = err; err != nil {
+			return nil // it was tried again already
+		}
+		defer func() { _ = body.Close() }()
+		_, err = io.Copy(io.Discard, cache.Verify(body, d.Digest.String(), d.Size))
+		if errors.Is(err, cache.ErrDamaged) {
+			final, err = err, nil
+		}
+		return err
+	})
+	if errors.Is(broken, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("%w: %s ends early", cache.ErrDamaged, d.Digest)
+	}
+	return errors.Join(final, broken)
+}
+
+// begins asks for a blob and does not read it.
+func (r *repository) begins(ctx context.Context, d v1.Descriptor) error {
+	body, err := r.get(ctx, call{method: http.MethodGet, path: "blobs/" + d.Digest.String()})
+	if err != nil {
+		return err
+	}
+	return body.Close()
+}

@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"toa.io/toa/cache"
+	"toa.io/toa/images"
+	"toa.io/toa/orchestrator"
+	"toa.io/toa/workspace"
+)
+
+// inspections bounds how many images are read of registries at a time.
+const inspections = 4
+
+// inspect reads what registries hold of the images that the index knows. Those
+// that are not whole are forgotten, with a note of what the registry does not
+// give: the next build publishes that again. A registry that cannot be asked is
+// an error, and asked no further.
+func (g *globals) inspect(ctx context.Context, index *cache.Index) error {
+	known, err := index.Images()
+	if err != nil {
+		return err
+	}
+	look := &inspection{
+		globals: g, index: index, failed: map[string]error{},
+		inspector: &images.Inspector{Client: &images.Client{Insecure: g.insecure(), Notice: g.warn}},
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(inspections)
+	for _, one := range known {
+		if one.Registry != orchestrator.LayoutRegistry {
+			group.Go(func() error { return look.at(ctx, one) })
+		}
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return look.end()
+}
+
+// insecure are the registries without TLS of the workspace here, if there is one.
+func (g *globals) insecure() []string {
+	root, err := workspace.Find(g.start())
+	if err != nil {
+		return nil
+	}
+	ws, err := workspace.Load(os.DirFS(root), "", nil)
+	if err != nil {
+		return nil
+	}
+	return ws.Context.Registry.Insecure
+}
+
+// inspection is what was found so far.
+type inspection struct {
+	*globals
+	index     *cache.Index
+	inspector *images.Inspector
+
+	mu          sync.Mutex // guards all below
+	whole, lost int
+	failed      map[string]error // by registry
+}
+
+// at looks at one image. An error ends the inspection.
+func (n *inspection) at(ctx context.Context, one cache.Image) error {
+	if n.hasFailed(one.Registry) {
+		return nil
+	}
+	lost, err := n.inspector.Inspect(ctx, one.Repository, one.Digest)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch {
+	case err != nil:
+		n.failed[one.Registry] = err
+	case len(lost) == 0:
+		n.whole++
+	default:
+		n.lost++
+		n.warn(fmt.Sprintf("%s has lost %s of %s@%s: its garbage collection took it, or its storage is damaged",
+			one.Registry, strings.Join(lost, ", "), one.Repository, one.Digest))
+		return n.forget(one, lost)
+	}
+	return nil
+}
+
+func (n *inspection) hasFailed(registry string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.failed[registry] != nil
+}
+
+// forget makes the next build publish what is lost.
+func (n *inspection) forget(one cache.Image, lost []string) error {
+	if err := n.index.Lose(one.Registry, one.Repository, lost...); err != nil {
+		return fmt.Errorf("note what %s has lost: %w", one.Registry, err)
+	}
+	n.index.Forget(one.Registry, one.Repository, one.Key)
+	return nil
+}
+
+func (n *inspection) end() error {
+	fmt.Fprintf(n.io.Out, "  %-7s %s whole, %d not\n", "remote", count(n.whole, "image"), n.lost)
+	var err error
+	if n.lost > 0 {
+		err = &lostError{n.lost}
+	}
+	for _, registry := range slices.Sorted(maps.Keys(n.failed)) {
+		err = errors.Join(err, n.failed[registry])
+	}
+	return err
+}
+
+// lostError says that registries do not hold all of some images.
+type lostError struct{ n int }
+
+func (e *lostError) Error() string {
+	return count(e.n, "image") + " not whole in the registry, expected none: forgotten"
+}
+
+// Hint says what mends it.
+func (e *lostError) Hint() string { return "the next build publishes again what it needs of them" }
