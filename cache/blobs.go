@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"toa.io/toa/internal/failpoint"
 )
 
 // MaxBlob bounds blobs that are read whole: manifests and image configs.
@@ -278,12 +280,15 @@ func (w *BlobWriter) rename(path string) error {
 		w.Abort()
 		return fmt.Errorf("write layer cache: %w", err)
 	}
+	if err := failpoint.At(failpoint.BlobRename); err != nil {
+		return err
+	}
 	if err := os.Rename(w.file.Name(), path); err != nil {
 		w.Abort()
 		return fmt.Errorf("write layer cache: %w", err)
 	}
 	w.ended = true
-	return nil
+	return failpoint.At(failpoint.BlobRenamed)
 }
 
 // abandoned is the age at which something temporary has no process any more.

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"toa.io/toa/internal/failpoint"
 )
 
 // patience is how long a process that claims something may give no sign of
@@ -44,7 +46,7 @@ func (c Claims) Take(ctx context.Context, name Key, say func(string)) (release f
 	defer ticker.Stop()
 	w := watch{began: time.Now(), patience: cmp.Or(c.Patience, patience)}
 	for ; ; waited = true {
-		file, err := claim(path)
+		file, err := TryLock(path)
 		if err == nil {
 			return hold(file), waited, nil
 		}
@@ -62,39 +64,22 @@ func (c Claims) Take(ctx context.Context, name Key, say func(string)) (release f
 	}
 }
 
-// claim opens and locks the file of a name. The error is EWOULDBLOCK where
-// another process has it.
-func claim(path string) (*os.File, error) {
-	for {
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return nil, err
-		}
-		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-		if err != nil {
-			return nil, err
-		}
-		_, err = ignoringEINTR(func() (struct{}, error) {
-			return struct{}{}, unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		})
-		if err == nil && isAt(file, path) {
-			return file, nil
-		}
-		_ = file.Close()
-		if err != nil {
-			return nil, err
-		}
-		// Who held it has removed the file in the meantime.
+// Sweep removes the files of processes that died.
+func (c Claims) Sweep(now time.Time) error {
+	entries, err := os.ReadDir(c.Dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("sweep claims: %w", err)
 	}
-}
-
-// isAt tells whether an open file is still the one that path names.
-func isAt(file *os.File, path string) bool {
-	ours, err := file.Stat()
-	if err != nil {
-		return false
+	for _, entry := range entries {
+		if info, err := entry.Info(); err != nil || recently(info.ModTime(), now) {
+			continue
+		}
+		if file, err := TryLock(filepath.Join(c.Dir, entry.Name())); err == nil {
+			_ = os.Remove(file.Name()) // as who had it would have
+			_ = file.Close()
+		}
 	}
-	named, err := os.Stat(path)
-	return err == nil && os.SameFile(ours, named)
+	return nil
 }
 
 // hold says who has the claim and gives signs of life until it is released.
@@ -116,6 +101,7 @@ func hold(file *os.File) (release func()) {
 		}
 	}()
 	return func() {
+		_ = failpoint.At(failpoint.ClaimRelease)
 		close(stop)
 		<-stopped
 		_ = os.Remove(file.Name())

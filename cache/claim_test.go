@@ -144,9 +144,11 @@ const helperVariable = "TOA_TEST_HELPER"
 
 // helpers are what this program does when it runs as another process.
 var helpers = map[string]func(args []string) error{
-	"crowd": crowd,
-	"lock":  lockFile,
-	"prune": pruneAlways,
+	"crowd":   crowd,
+	"lock":    lockFile,
+	"prune":   pruneAlways,
+	"merge":   merge,
+	"limited": limited,
 	"claim": func(args []string) error {
 		release, _, err := cache.Claims{Dir: args[0]}.Take(context.Background(), keyOf(1), func(string) {})
 		if err != nil {

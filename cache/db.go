@@ -7,12 +7,15 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
 	"go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
 	"golang.org/x/sys/unix"
+
+	"toa.io/toa/internal/failpoint"
 )
 
 // lockTimeout is how long another process may hold the file before this one
@@ -39,8 +42,12 @@ type DB struct {
 	path string
 	warn func(string)
 
-	mu  sync.Mutex // one use at a time: bbolt's lock excludes this process's own second handle too
-	off bool       // guarded by mu: given up for the rest of the process
+	mu sync.Mutex // one use at a time: bbolt's lock excludes this process's own second handle too; guards the rest
+	// off says that the file is given up for the rest of the process.
+	off bool
+	// hurried says that a lock was waited for in vain, and told that this was
+	// said: it is tried again and not waited for.
+	hurried, told bool
 }
 
 // OpenDB names a file; nothing is touched until it is used. Warn may be nil
@@ -67,10 +74,14 @@ func (d *DB) view(fn func(*bbolt.Tx) error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		err = ErrNotFound // deleted since it was looked at
 	}
+	if isLocked(err) {
+		d.tell(err)
+	}
 	return d.settle(err)
 }
 
-// update runs fn in a transaction that is durable when update returns.
+// update runs fn in a transaction that is durable when update returns. A
+// *lockError is not warned of: what fn would have written can be kept elsewhere.
 func (d *DB) update(fn func(*bbolt.Tx) error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -115,7 +126,9 @@ func (d *DB) use(readOnly bool, fn func(*bbolt.DB) error) (err error) {
 	}
 	db, err := d.open(readOnly, &file)
 	if err != nil {
-		return openError(err)
+		err = d.openError(err)
+		d.hurried = d.hurried || isLocked(err)
+		return err
 	}
 	err = fn(db)
 	if closed := db.Close(); err == nil {
@@ -127,9 +140,13 @@ func (d *DB) use(readOnly bool, fn func(*bbolt.DB) error) (err error) {
 // open opens the file that path names once it is locked: another process may
 // have replaced it while this one waited for the lock.
 func (d *DB) open(readOnly bool, file **os.File) (*bbolt.DB, error) {
+	timeout := lockTimeout
+	if d.hurried {
+		timeout = 1 // it is tried once
+	}
 	for {
 		db, err := bbolt.Open(d.path, 0o600, &bbolt.Options{
-			Timeout: lockTimeout, ReadOnly: readOnly, InitialMmapSize: mapSize, NoSync: d.Volatile,
+			Timeout: timeout, ReadOnly: readOnly, InitialMmapSize: mapSize, NoSync: d.Volatile,
 			OpenFile: func(path string, flag int, mode os.FileMode) (_ *os.File, err error) {
 				*file, err = os.OpenFile(path, flag, mode)
 				return *file, err
@@ -162,21 +179,42 @@ func (d *DB) create() error {
 	defer os.Remove(temp.Name()) //nolint:errcheck // it is gone after the rename
 	db, err := bbolt.Open(temp.Name(), 0o600, &bbolt.Options{Timeout: lockTimeout})
 	if err != nil {
-		return err
+		return d.openError(err)
 	}
 	if err := db.Close(); err != nil {
 		return err
 	}
+	if err := failpoint.At(failpoint.DatabaseLink); err != nil {
+		return err
+	}
 	// Link refuses where Rename would replace what another process has just made.
 	if err := os.Link(temp.Name(), d.path); err != nil && !errors.Is(err, fs.ErrExist) {
-		return os.Rename(temp.Name(), d.path)
+		if err := os.Rename(temp.Name(), d.path); err != nil {
+			return err
+		}
 	}
-	return nil
+	return syncDir(dir)
+}
+
+// refuse says once why what is kept beside the file cannot be, or is not read.
+func (d *DB) refuse(err error) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.tell(err)
+	return errUnavailable
+}
+
+// tell warns once of a file that cannot be locked.
+func (d *DB) tell(err error) {
+	if !d.told {
+		d.told = true
+		d.warn(fmt.Sprintf("going on without %s: %v", d.path, err))
+	}
 }
 
 // settle turns trouble with the file into one warning and errUnavailable.
 func (d *DB) settle(err error) error {
-	if err == nil || errors.Is(err, ErrNotFound) {
+	if err == nil || errors.Is(err, ErrNotFound) || isLocked(err) {
 		return err
 	}
 	if damaged(err) {
@@ -186,10 +224,7 @@ func (d *DB) settle(err error) error {
 			return errUnavailable
 		}
 	}
-	d.off = true
-	if errors.Is(err, bolterrors.ErrTimeout) {
-		err = errors.New(holderOf(d.path) + " holds it")
-	}
+	d.off, d.told = true, true
 	d.warn(fmt.Sprintf("going on without %s: %v", d.path, err))
 	return errUnavailable
 }
@@ -201,10 +236,14 @@ func private(dir string) error {
 	if err := unix.Stat(dir, &st); err != nil {
 		return err
 	}
-	if me := unix.Geteuid(); int(st.Uid) != me && st.Uid != 0 {
-		return fmt.Errorf("its directory belongs to another user (uid %d)", st.Uid)
+	return writtenBy(unix.Geteuid(), int(st.Uid), uint32(st.Mode)) //nolint:unconvert // narrower on darwin
+}
+
+func writtenBy(me, owner int, mode uint32) error {
+	if owner != me && owner != 0 {
+		return fmt.Errorf("its directory belongs to another user (uid %d)", owner)
 	}
-	if st.Mode&0o022 != 0 {
+	if mode&0o022 != 0 {
 		return errors.New("others can write in its directory")
 	}
 	return nil
@@ -221,12 +260,41 @@ func damaged(err error) bool {
 	return errors.As(err, &damage)
 }
 
-// openError tells contents that are no database from a file that cannot be opened.
-func openError(err error) error {
+// lockError says that the file cannot be written now, whatever is in it: another
+// process has it locked, nothing can be locked where it is, or what waits beside
+// it cannot be read.
+type lockError struct{ cause error }
+
+func (e *lockError) Error() string { return e.cause.Error() }
+func (e *lockError) Unwrap() error { return e.cause }
+
+func isLocked(err error) bool {
+	var locked *lockError
+	return errors.As(err, &locked)
+}
+
+// locksNothing tells whether a file system said that it has no locks at all.
+func locksNothing(err error) bool {
+	return slices.ContainsFunc(noLocks, func(no error) bool { return errors.Is(err, no) })
+}
+
+// noLocks are the answers of file systems that lock nothing: flock(2), and
+// what networks' ones are seen to say.
+var noLocks = []error{unix.ENOLCK, unix.EOPNOTSUPP, unix.ENOSYS}
+
+// openError tells contents that are no database from a file that cannot be
+// opened, and that from one that cannot be locked.
+func (d *DB) openError(err error) error {
 	var path *fs.PathError
 	var sys interface{ Timeout() bool } // every errno has it
-	if errors.Is(err, bolterrors.ErrTimeout) || errors.As(err, &path) || errors.As(err, &sys) {
+	switch {
+	case errors.Is(err, bolterrors.ErrTimeout):
+		return &lockError{errors.New(holderOf(d.path) + " holds it")}
+	case locksNothing(err):
+		return &lockError{err}
+	case errors.As(err, &path) || errors.As(err, &sys):
 		return err
+	default:
+		return &damageError{cause: err}
 	}
-	return &damageError{cause: err}
 }

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"go.etcd.io/bbolt"
 )
 
 var (
@@ -22,9 +20,10 @@ var (
 type Index struct {
 	db *DB
 
-	mu     sync.Mutex // guards rows and loaded
+	mu     sync.Mutex // guards rows, loaded and lost
 	rows   map[string][]byte
 	loaded map[string]bool
+	lost   map[string][]string // by repository; nil until it is read
 
 	queue writeQueue
 }
@@ -48,24 +47,21 @@ func (x *Index) Get(registry, repository string, key Key) (Entry, error) {
 // Fresh is Get past what is remembered: it sees what other processes have put
 // since.
 func (x *Index) Fresh(registry, repository string, key Key) (Entry, error) {
-	name := rowName(registry, repository, string(key[:]))
-	var entry Entry
-	err := x.db.view(func(tx *bbolt.Tx) error {
-		bucket := tx.Bucket(publishedBucket)
-		if bucket == nil {
-			return ErrNotFound
-		}
-		payload, err := unseal(name, bucket.Get(name))
-		if err != nil {
-			return ErrNotFound // one row tells nothing of the file
-		}
-		entry, err = unpackEntry(payload)
-		return err
-	})
+	payload, err := x.fresh(publishedBucket, rowName(registry, repository, string(key[:])))
 	if err != nil {
-		return Entry{}, ErrNotFound
+		return Entry{}, err
 	}
-	return entry, nil
+	return unpackEntry(payload)
+}
+
+// fresh is the payload of one row, or ErrNotFound: one row tells nothing of the file.
+func (x *Index) fresh(bucket, name []byte) (payload []byte, err error) {
+	var sealed []byte
+	_ = x.read(func(r rows) { sealed = bytes.Clone(r.get(bucket, name)) })
+	if payload, err = unseal(name, sealed); err != nil {
+		return nil, ErrNotFound
+	}
+	return payload, nil
 }
 
 // Latest returns the key that was last put for a target in a repository, or
@@ -80,20 +76,11 @@ func (x *Index) Latest(registry, repository, target string) (Key, error) {
 
 // Inputs returns what was put with a key, or ErrNotFound.
 func (x *Index) Inputs(registry, repository string, key Key) ([]Input, error) {
-	name := rowName(registry, repository, string(key[:]))
-	var inputs []Input
-	err := x.db.view(func(tx *bbolt.Tx) error {
-		bucket := tx.Bucket(inputsBucket)
-		if bucket == nil {
-			return ErrNotFound
-		}
-		payload, err := unseal(name, bucket.Get(name))
-		if err != nil {
-			return ErrNotFound
-		}
-		inputs, err = unpackInputs(payload)
-		return err
-	})
+	payload, err := x.fresh(inputsBucket, rowName(registry, repository, string(key[:])))
+	if err != nil {
+		return nil, err
+	}
+	inputs, err := unpackInputs(payload)
 	if err != nil {
 		return nil, ErrNotFound
 	}
@@ -106,24 +93,16 @@ func (x *Index) InputsByTag(registry, repository, tag string) ([]Input, error) {
 	if err != nil || len(start) != tagSize {
 		return nil, ErrNotFound
 	}
-	var key Key
-	prefix := rowName(registry, repository, string(start))
-	err = x.db.view(func(tx *bbolt.Tx) error {
-		bucket := tx.Bucket(inputsBucket)
-		if bucket == nil {
-			return ErrNotFound
-		}
-		name, _ := bucket.Cursor().Seek(prefix)
-		if !bytes.HasPrefix(name, prefix) || len(name) != len(prefix)-tagSize+len(key) {
-			return ErrNotFound
-		}
-		copy(key[:], name[len(name)-len(key):])
-		return nil
+	var key []byte
+	_ = x.read(func(r rows) {
+		r.below(inputsBucket, string(rowName(registry, repository, string(start))), func(name, _ []byte) {
+			key = bytes.Clone(name[len(rowName(registry, repository, "")):])
+		})
 	})
-	if err != nil {
+	if len(key) != len(Key{}) {
 		return nil, ErrNotFound
 	}
-	return x.Inputs(registry, repository, key)
+	return x.Inputs(registry, repository, Key(key))
 }
 
 // Put remembers that an image is published under a key. Target is the ID of
@@ -158,7 +137,7 @@ func (x *Index) row(bucket, name []byte) ([]byte, error) {
 	defer x.mu.Unlock()
 	if prefix := family(name); !x.loaded[prefix] {
 		x.loaded[prefix] = true
-		x.load([]byte(prefix))
+		x.load(prefix)
 	}
 	payload, err := unseal(name, x.rows[rowID(bucket, name)])
 	if err != nil {
@@ -167,27 +146,17 @@ func (x *Index) row(bucket, name []byte) ([]byte, error) {
 	return payload, nil
 }
 
-// load reads the rows of all repositories with a prefix. Where the file cannot
-// be read nothing is known of them.
-func (x *Index) load(prefix []byte) {
-	read := map[string][]byte{}
-	err := x.db.view(func(tx *bbolt.Tx) error {
-		for _, name := range [][]byte{publishedBucket, latestBucket} {
-			bucket := tx.Bucket(name)
-			if bucket == nil {
-				continue
-			}
-			cursor := bucket.Cursor()
-			for key, value := cursor.Seek(prefix); bytes.HasPrefix(key, prefix); key, value = cursor.Next() {
-				read[rowID(name, key)] = bytes.Clone(value)
-			}
+// load reads the rows of all repositories with a prefix. Where they cannot be
+// read nothing is known of them.
+func (x *Index) load(prefix string) {
+	var found map[string][]byte
+	_ = x.read(func(r rows) {
+		found = map[string][]byte{}
+		for _, bucket := range [][]byte{publishedBucket, latestBucket} {
+			r.below(bucket, prefix, func(name, value []byte) { found[rowID(bucket, name)] = bytes.Clone(value) })
 		}
-		return nil
 	})
-	if err != nil {
-		return
-	}
-	for id, value := range read {
+	for id, value := range found {
 		if _, newer := x.rows[id]; !newer {
 			x.rows[id] = value
 		}

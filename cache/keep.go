@@ -7,6 +7,14 @@ import (
 	"time"
 )
 
+// Recent is how long after its last use nothing is dropped: something may be
+// under way that is made of it.
+const Recent = time.Hour
+
+// recently tells whether something was used within Recent. A time that is not
+// past is no such sign: a clock was wrong.
+func recently(used, now time.Time) bool { return now.Sub(used).Abs() < Recent }
+
 // Keep bounds what is kept; what goes first is what is oldest. A field that is
 // zero bounds nothing.
 type Keep struct {

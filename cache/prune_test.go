@@ -72,6 +72,7 @@ func TestPruneKeepsByAgeAndCount(t *testing.T) {
 
 func contains(all []int, n int) bool { return strings.Contains(fmt.Sprint(all), fmt.Sprint(n)) }
 
+// bbolt's files never shrink by themselves (its README).
 func TestPruneGivesSpaceBack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "db", "index.db")
 	x := cache.NewIndex(cache.OpenDB(path, nil))

@@ -12,10 +12,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// recent is how long after its last use content is never dropped: an image may
-// be under way that is made of it.
-const recent = time.Hour
-
 // use marks content as used now, for Prune.
 func (b *Blobs) use(digest string) {
 	if path, err := b.Path(digest); err == nil {
@@ -27,25 +23,44 @@ func (b *Blobs) use(digest string) {
 // Prune drops content that was not used for long, or longest, and what is known
 // of layers whose content is gone.
 func (b *Blobs) Prune(keep Keep, now time.Time) (Pruned, error) {
-	stored, err := storedIn(b.contents())
-	if err != nil {
-		return Pruned{}, fmt.Errorf("prune layer cache: %w", err)
-	}
 	t := tally{keep: keep, now: now, counts: map[string]int{}}
+	done, err := pruneContents(b.contents(), now, func(one stored) bool { return t.takes("", one.used, one.size) })
+	if err != nil {
+		return done, fmt.Errorf("prune layer cache: %w", err)
+	}
+	_, err = b.VerifyLayers()
+	return done, err
+}
+
+// PruneUnwanted drops the content of a directory of files by digest that is not
+// wanted. What was used within the hour stays: somebody may be about to want it.
+func PruneUnwanted(dir string, wanted func(digest string) bool, now time.Time) (Pruned, error) {
+	done, err := pruneContents(dir, now, func(one stored) bool { return wanted("sha256:" + filepath.Base(one.path)) })
+	if err != nil {
+		return done, fmt.Errorf("prune %s: %w", dir, err)
+	}
+	return done, nil
+}
+
+// pruneContents asks of each file, the last used first, whether it is kept.
+func pruneContents(dir string, now time.Time, keeps func(stored) bool) (Pruned, error) {
+	all, err := storedIn(dir)
+	if err != nil {
+		return Pruned{}, err
+	}
 	var done Pruned
-	for _, one := range stored {
-		if t.takes("", one.used, one.size) || now.Sub(one.used) < recent {
+	for _, one := range all {
+		if keeps(one) || recently(one.used, now) {
 			done.Kept++
 			continue
 		}
 		if err := os.Remove(one.path); err != nil && !os.IsNotExist(err) {
-			return done, fmt.Errorf("prune layer cache: %w", err)
+			return done, err
 		}
 		done.Dropped++
 		done.Freed += one.frees
 	}
-	_, err = b.VerifyLayers()
-	return done, err
+	return done, nil
 }
 
 // stored is one file of content.

@@ -16,6 +16,7 @@ import (
 // damaged, and gives the space back. The last image of each target is dropped
 // for want of space only: it may well be what runs, however long ago it was made.
 func (x *Index) Prune(keep Keep, now time.Time) (Pruned, error) {
+	x.mergeSpool()
 	before := sizeOf(x.db.path)
 	var done Pruned
 	err := x.db.rewrite(func(tx *bbolt.Tx) picker {
@@ -37,6 +38,17 @@ func (x *Index) Prune(keep Keep, now time.Time) (Pruned, error) {
 	x.mu.Unlock()
 	done.Freed = before - sizeOf(x.db.path)
 	return done, nil
+}
+
+// mergeSpool has nothing wait beside the database.
+func (x *Index) mergeSpool() {
+	beside := x.db.spool()
+	if waits, err := beside.names(); err != nil || len(waits) == 0 {
+		return
+	}
+	if err := x.db.update(beside.merge); locksNothing(err) {
+		beside.halve()
+	}
 }
 
 // publishedRow is what decides whether a row stays.
@@ -93,12 +105,13 @@ func choose(rows []publishedRow, keep Keep, now time.Time) map[string]bool {
 	return kept
 }
 
-// keepsRow tells of any row: what belongs to no image stays as long as it is whole.
+// keepsRow tells of any row: what belongs to no image stays as long as it is
+// whole, and what another version keeps as it is.
 func keepsRow(kept map[string]bool, bucket, name, value []byte) bool {
 	payload, err := unseal(name, value)
 	switch {
 	case err != nil:
-		return false
+		return !spoiled(bucket, name, value)
 	case bytes.Equal(bucket, publishedBucket), bytes.Equal(bucket, inputsBucket):
 		return kept[string(name)]
 	case bytes.Equal(bucket, latestBucket):

@@ -1,9 +1,12 @@
 package cache
 
 import (
+	"fmt"
 	"sync"
 
 	"go.etcd.io/bbolt"
+
+	"toa.io/toa/internal/failpoint"
 )
 
 // write is one row to be stored; a nil value deletes it.
@@ -47,29 +50,60 @@ func (q *writeQueue) drain(db *DB) {
 		if len(batches) == 0 {
 			return
 		}
-		err := db.update(func(tx *bbolt.Tx) error { return store(tx, batches) })
+		err := failpoint.At(failpoint.IndexCommit)
+		if err == nil {
+			err = commit(db, batches)
+		}
+		if err == nil {
+			err = failpoint.At(failpoint.IndexCommitted)
+		}
 		for _, b := range batches {
 			b.done <- err
 		}
 	}
 }
 
+// commit makes rows durable: in the database with those that wait beside it, or
+// beside it, where it cannot be locked.
+func commit(db *DB, batches []batch) error {
+	beside := db.spool()
+	err := db.update(func(tx *bbolt.Tx) error {
+		if err := beside.merge(tx); err != nil {
+			return err
+		}
+		return store(tx, batches)
+	})
+	if !isLocked(err) {
+		return err
+	}
+	var writes []write
+	for _, b := range batches {
+		writes = append(writes, b.writes...)
+	}
+	if kept := beside.keep(writes); kept != nil {
+		return db.refuse(fmt.Errorf("%w, and %w", err, kept))
+	}
+	return nil
+}
+
 func store(tx *bbolt.Tx, batches []batch) error {
 	for _, b := range batches {
 		for _, w := range b.writes {
-			bucket, err := tx.CreateBucketIfNotExists(w.bucket)
-			if err != nil {
-				return err
-			}
-			if w.value == nil {
-				err = bucket.Delete(w.name)
-			} else {
-				err = bucket.Put(w.name, w.value)
-			}
-			if err != nil {
+			if err := w.apply(tx); err != nil {
 				return err
 			}
 		}
 	}
-	return nil
+	return failpoint.At(failpoint.IndexWritten)
+}
+
+func (w write) apply(tx *bbolt.Tx) error {
+	bucket, err := tx.CreateBucketIfNotExists(w.bucket)
+	if err != nil {
+		return err
+	}
+	if w.value == nil {
+		return bucket.Delete(w.name)
+	}
+	return bucket.Put(w.name, w.value)
 }

@@ -13,6 +13,20 @@ var errRecord = errors.New("damaged record")
 
 const checksumSize = 16
 
+// buckets are all of ours, whose rows are sealed as here. What other versions
+// keep in others is theirs.
+var buckets = map[string]bool{
+	string(publishedBucket): true, string(latestBucket): true, string(inputsBucket): true, string(durationsBucket): true,
+	string(lostBucket): true, string(treesBucket): true, string(filesBucket): true, string(notesBucket): true,
+	string(standingBucket): true,
+}
+
+// spoiled tells whether a row is ours and not what was written.
+func spoiled(bucket, name, value []byte) bool {
+	_, err := unseal(name, value)
+	return err != nil && buckets[string(bucket)]
+}
+
 // seal puts a checksum in front of a record. It covers the key, so that a
 // record that strayed to another key is noticed too.
 func seal(key, payload []byte) []byte {

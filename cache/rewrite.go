@@ -66,7 +66,10 @@ func (d *DB) replace(from *bbolt.Tx, pick picker) error {
 	if err != nil {
 		return err
 	}
-	return os.Rename(temp.Name(), d.path)
+	if err := os.Rename(temp.Name(), d.path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(d.path))
 }
 
 func copyRows(from, to *bbolt.Tx, pick picker) error {

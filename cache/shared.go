@@ -12,8 +12,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"go.etcd.io/bbolt"
 )
 
 // Row is what machines tell each other of one published image.
@@ -182,48 +180,47 @@ func (r Row) check() error {
 // Rows are those of the repositories below a prefix ("host/path/shop/"), as
 // other machines are told of them.
 func (x *Index) Rows(registry, prefix string) []Row {
-	var rows []Row
-	_ = x.db.view(func(tx *bbolt.Tx) error {
-		targets := map[string]string{} // of keys
-		within := registry + "\x00" + prefix
-		eachBelow(tx, latestBucket, within, func(name, payload []byte) {
-			targets[familyOf(name)+string(payload)] = string(name[len(familyOf(name)):])
-		})
-		eachBelow(tx, publishedBucket, within, func(name, payload []byte) {
-			entry, err := unpackEntry(payload)
-			key := name[len(familyOf(name)):]
-			if err != nil || len(key) != len(Key{}) {
-				return
-			}
-			row := Row{
-				Repository: strings.TrimSuffix(familyOf(name)[len(within):], "\x00"),
-				Target:     targets[string(name)],
-				Key:        Key(key).String(),
-				Digest:     entry.Digest,
-				Platforms:  entry.Platforms,
-				Verified:   entry.VerifiedAt.Unix(),
-			}
-			if row.check() == nil {
-				rows = append(rows, row)
-			}
-		})
-		return nil
-	})
-	return Union(rows)
+	var told []Row
+	_ = x.read(func(r rows) { told = r.told(registry + "\x00" + prefix) })
+	return Union(told)
 }
 
-// eachBelow visits the whole rows whose names have a prefix.
-func eachBelow(tx *bbolt.Tx, bucket []byte, prefix string, do func(name, payload []byte)) {
-	b := tx.Bucket(bucket)
-	if b == nil {
-		return
-	}
-	cursor := b.Cursor()
-	for name, value := cursor.Seek([]byte(prefix)); bytes.HasPrefix(name, []byte(prefix)); name, value = cursor.Next() {
+// told are the rows of the repositories within a prefix as other machines are
+// told of them.
+func (r rows) told(within string) []Row {
+	targets := map[string]string{} // of keys
+	r.whole(latestBucket, within, func(name, payload []byte) {
+		targets[familyOf(name)+string(payload)] = string(name[len(familyOf(name)):])
+	})
+	var told []Row
+	r.whole(publishedBucket, within, func(name, payload []byte) {
+		entry, err := unpackEntry(payload)
+		key := name[len(familyOf(name)):]
+		if err != nil || len(key) != len(Key{}) {
+			return
+		}
+		row := Row{
+			Repository: strings.TrimSuffix(familyOf(name)[len(within):], "\x00"),
+			Target:     targets[string(name)],
+			Key:        Key(key).String(),
+			Digest:     entry.Digest,
+			Platforms:  entry.Platforms,
+			Verified:   entry.VerifiedAt.Unix(),
+		}
+		if row.check() == nil {
+			told = append(told, row)
+		}
+	})
+	return told
+}
+
+// whole visits the rows whose names have a prefix and that are not damaged.
+func (r rows) whole(bucket []byte, prefix string, do func(name, payload []byte)) {
+	r.below(bucket, prefix, func(name, value []byte) {
 		if payload, err := unseal(name, value); err == nil {
 			do(name, payload)
 		}
-	}
+	})
 }
 
 // Merge adds what other machines have told: rows that are not known, or were

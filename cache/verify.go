@@ -28,8 +28,8 @@ func (d *DB) Verify() (Verified, error) {
 	var v Verified
 	err := d.view(func(tx *bbolt.Tx) error {
 		v.Bytes = tx.Size()
-		return eachRow(tx, func(_, name, value []byte) error {
-			if _, err := unseal(name, value); err != nil {
+		return eachRow(tx, func(bucket, name, value []byte) error {
+			if spoiled(bucket, name, value) {
 				v.Damaged++
 			} else {
 				v.Whole++
@@ -39,7 +39,7 @@ func (d *DB) Verify() (Verified, error) {
 	})
 	if err == nil && v.Damaged > 0 {
 		err = d.rewrite(func(*bbolt.Tx) picker {
-			return func(_, name, value []byte) bool { _, err := unseal(name, value); return err == nil }
+			return func(bucket, name, value []byte) bool { return !spoiled(bucket, name, value) }
 		})
 	}
 	switch {

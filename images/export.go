@@ -26,7 +26,20 @@ import (
 // something is missing is not listed.
 func (l *Layout) List(ctx context.Context) ([]orchestrator.Reference, error) {
 	var found []orchestrator.Reference
-	err := filepath.WalkDir(l.Dir, func(at string, entry fs.DirEntry, err error) error {
+	err := l.each(ctx, func(dir layoutDir, repository string) error {
+		found = append(found, references(ctx, dir, repository)...)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list images: %w", err)
+	}
+	slices.SortFunc(found, func(a, b orchestrator.Reference) int { return strings.Compare(a.String(), b.String()) })
+	return found, nil
+}
+
+// each visits the layouts of all repositories.
+func (l *Layout) each(ctx context.Context, do func(dir layoutDir, repository string) error) error {
+	return filepath.WalkDir(l.Dir, func(at string, entry fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && at == l.Dir:
 			return fs.SkipAll
@@ -41,14 +54,11 @@ func (l *Layout) List(ctx context.Context) ([]orchestrator.Reference, error) {
 		if err != nil {
 			return err
 		}
-		found = append(found, references(ctx, layoutDir(filepath.Dir(at)), filepath.ToSlash(repository))...)
+		if err := do(layoutDir(filepath.Dir(at)), filepath.ToSlash(repository)); err != nil {
+			return err
+		}
 		return context.Cause(ctx)
 	})
-	if err != nil {
-		return nil, fmt.Errorf("list images: %w", err)
-	}
-	slices.SortFunc(found, func(a, b orchestrator.Reference) int { return strings.Compare(a.String(), b.String()) })
-	return found, nil
 }
 
 // isBlobs tells a layout's blobs from a repository of that name.

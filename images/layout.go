@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"toa.io/toa/cache"
 	"toa.io/toa/orchestrator"
@@ -94,7 +95,10 @@ func (l *Layout) publish(ctx context.Context, dir layoutDir, ref orchestrator.Re
 // system can, or its own.
 func (l *Layout) store(ctx context.Context, dir layoutDir, c content) error {
 	path := dir.path(c.Digest)
-	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && info.Size() == c.Size {
+	info, err := os.Lstat(path)
+	now := time.Now()
+	// It is dated, or Prune would take it for unused before the image is tagged.
+	if err == nil && info.Mode().IsRegular() && info.Size() == c.Size && os.Chtimes(path, now, now) == nil {
 		return nil
 	}
 	small, ok := c.origin.(memory)

@@ -125,14 +125,19 @@ func (l layoutDir) tag(ctx context.Context, ref orchestrator.Reference, d v1.Des
 	slices.SortFunc(index.Manifests, func(a, b v1.Descriptor) int {
 		return strings.Compare(a.Annotations[tagAnnotation], b.Annotations[tagAnnotation])
 	})
+	return d.Digest.String(), l.list(index)
+}
+
+// list makes the layout list what an index does, for good.
+func (l layoutDir) list(index v1.IndexManifest) error {
 	raw, err := json.Marshal(index)
 	if err != nil {
-		return "", err
+		return err
 	}
 	if err := writeFile(filepath.Join(string(l), indexFile), raw); err != nil {
-		return "", err
+		return err
 	}
-	return d.Digest.String(), syncPath(string(l))
+	return syncPath(string(l))
 }
 
 func annotated(d v1.Descriptor, ref orchestrator.Reference) v1.Descriptor {

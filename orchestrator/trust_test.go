@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"toa.io/toa/cache"
 	"toa.io/toa/graph"
@@ -154,5 +155,27 @@ func TestMissingRepositoriesAreNamedBeforeAnythingIsBuilt(t *testing.T) {
 	refusing.refuses = nil
 	if summary := s.build(func(o *orchestrator.Orchestrator) { o.Registry = refusing }); !summary.OK || summary.Built != 3 {
 		t.Errorf("after they were made: %+v", summary)
+	}
+}
+
+// A row of next year was written while a clock was wrong: nobody knows how old it is.
+func TestTrustOfRowsFromTheFuture(t *testing.T) {
+	s := newSite(t, shop)
+	s.build(nil)
+	plan := s.mustPlan()
+	index := s.index()
+	for _, step := range plan.Steps {
+		entry := cache.Entry{Digest: step.Reference.Digest, Platforms: step.Recipe.Platforms, VerifiedAt: time.Now().AddDate(1, 0, 0)}
+		err := index.Put(orchestrator.RegistryHost(plan.Registry), step.Reference.Repository, step.Key, entry, string(step.ID), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	older := func(o *orchestrator.Orchestrator) { o.Trust = trusting(t, "older:24h") }
+	if summary := s.build(older); !summary.OK || summary.RegistryRequests != int64(len(plan.Steps)) {
+		t.Errorf("%d requests, %v, want one for each of %d images", summary.RegistryRequests, summary.Err, len(plan.Steps))
+	}
+	if summary := s.build(older); !summary.OK || summary.RegistryRequests != 0 {
+		t.Errorf("%d requests once they are verified, %v", summary.RegistryRequests, summary.Err)
 	}
 }

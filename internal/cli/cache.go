@@ -8,25 +8,32 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+
+	"toa.io/toa/cache"
 )
 
 // kept are the parts of the cache directory, each of which can be deleted at
-// any time. What stands in images is the only copy of images that went to no
-// registry, so it is cleared only when that is asked for.
+// any time. What stands in images, and in the registry for development, is the
+// only copy of what it is, so it is cleared only when that is asked for.
 var kept = []struct{ dir, what string }{
 	{"db", "what files hash to and what is published"},
 	{"layers", "which layers are finished"},
 	{"blobs", "finished layers, and manifests of base images"},
-	{"npm", "packages that npm fetched"},
-	{"charts", "packaged releases"},
+	{npmDir, "packages that npm fetched"},
+	{chartsDir, "packaged releases"},
+	{stagedDir, "workspaces that were made of lists"},
 	{"tmp", "work under way"},
 	{claimsDir, "which images are being made"},
-	{"images", "images that went to no registry"},
+	{imagesDir, "images that went to no registry"},
+	{registryDir, "images of `toa registry serve`"},
 }
 
 const (
-	imagesDir = "images"
-	claimsDir = "claims"
+	imagesDir   = "images"
+	registryDir = "registry"
+	claimsDir   = "claims"
+	chartsDir   = "charts"
+	npmDir      = "npm"
 )
 
 func cacheCommand(g *globals) *cobra.Command {
@@ -44,7 +51,7 @@ func cacheCommand(g *globals) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(*cobra.Command, []string) error { return g.cacheClear(all) },
 	}
-	clearing.Flags().BoolVar(&all, "images", false, "delete images that went to no registry too")
+	clearing.Flags().BoolVar(&all, "images", false, "delete images that went to no registry too, and those of `toa registry serve`")
 	cmd.AddCommand(status, cacheVerify(g), cachePrune(g), clearing)
 	return cmd
 }
@@ -71,14 +78,26 @@ func (g *globals) cacheClear(images bool) error {
 		return err
 	}
 	for _, part := range kept {
-		if part.dir == imagesDir && !images {
+		if (part.dir == imagesDir || part.dir == registryDir) && !images {
 			continue
 		}
-		if err := os.RemoveAll(filepath.Join(root, part.dir)); err != nil {
+		if err := g.clearPart(root, part.dir); err != nil {
 			return fmt.Errorf("clear cache: %w", err)
 		}
 	}
 	return nil
+}
+
+// clearPart deletes a part, but for workspaces in which somebody is at work.
+func (g *globals) clearPart(root, dir string) error {
+	if dir != stagedDir {
+		return os.RemoveAll(filepath.Join(root, dir))
+	}
+	busy, err := cache.ClearThings(root, stagedDir+"/*")
+	if busy > 0 {
+		g.warn(count(busy, "workspace") + " in " + filepath.Join(root, dir) + " in use: left alone")
+	}
+	return err
 }
 
 func measure(dir string) (files int, bytes int64, err error) {

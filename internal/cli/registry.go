@@ -40,7 +40,7 @@ func (g *globals) serveRegistry(ctx context.Context, addr, dir string) error {
 		if err != nil {
 			return err
 		}
-		dir = filepath.Join(root, "registry")
+		dir = filepath.Join(root, registryDir)
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {

@@ -135,7 +135,7 @@ func (s *session) target(settings workspace.Release) release.Target {
 // packager leaves the release at a package, which it publishes where a registry
 // is named for that.
 func (s *session) packager(settings workspace.Release, registry orchestrator.Registry) (*release.Packager, error) {
-	p := &release.Packager{Dir: s.chartDir(), Settings: settings}
+	p := &release.Packager{Dir: s.chartDir(s.workspace.Context.Name), Settings: settings}
 	if settings.Registry == "" {
 		return p, nil
 	}
@@ -154,11 +154,11 @@ func (s *session) packager(settings workspace.Release, registry orchestrator.Reg
 }
 
 // chartDir keeps packages of workspaces and environments apart.
-func (s *session) chartDir() string {
+func (s *session) chartDir(context string) string {
 	h := cache.NewHasher("toa/chart-dir/v1")
 	h.Field("root", s.root)
 	h.Field("environment", s.chain)
-	return filepath.Join(s.cache, "charts", s.workspace.Context.Name+"-"+h.Sum().Tag()[:8])
+	return filepath.Join(s.cache, chartsDir, context+"-"+h.Sum().Tag()[:8])
 }
 
 // chartInputs is the key of all that the chart is made of besides images and

@@ -54,10 +54,7 @@ func (g *globals) stage(cmd *cobra.Command) error {
 	if err != nil {
 		return &configurationError{err}
 	}
-	if err := os.MkdirAll(filepath.Dir(place), 0o700); err != nil {
-		return fmt.Errorf("stage sources: %w", err)
-	}
-	lock, err := g.alone(cmd.Context(), place+".lock")
+	lock, err := g.alone(cmd.Context(), place+cache.LockSuffix)
 	if err != nil {
 		return err
 	}
@@ -104,19 +101,15 @@ func locator(list sources.List) (sources.Locate, error) {
 
 // alone takes the lock of a file, however long another process has it.
 func (g *globals) alone(ctx context.Context, path string) (*os.File, error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("stage sources: %w", err)
-	}
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
 	for told := false; ; told = true {
-		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		file, err := cache.TryLock(path)
 		if err == nil {
 			return file, nil
 		}
-		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
-			return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), file.Close())
+		if !errors.Is(err, unix.EWOULDBLOCK) {
+			return nil, fmt.Errorf("lock %s: %w", path, err)
 		}
 		if !told {
 			g.warn("waiting for another process that works on this workspace")
@@ -124,7 +117,7 @@ func (g *globals) alone(ctx context.Context, path string) (*os.File, error) {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			return nil, errors.Join(context.Cause(ctx), file.Close())
+			return nil, context.Cause(ctx)
 		}
 	}
 }

@@ -4,111 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"toa.io/toa/cache"
-	"toa.io/toa/orchestrator"
 )
-
-// What is kept where nobody says otherwise.
-const (
-	keepAge   = 90 * 24 * time.Hour
-	keepCount = 200      // images of a repository
-	keepSize  = 20 << 10 // MiB of layers
-	// The index holds some thousand images in so much; of what files hash to,
-	// so much is more than any workspace needs.
-	indexSize = 64 << 20
-	filesSize = 256 << 20
-)
-
-// upkeepFlags bound what is kept.
-type upkeepFlags struct {
-	age   time.Duration
-	count int
-	size  int64 // MiB
-}
-
-func cachePrune(g *globals) *cobra.Command {
-	f := upkeepFlags{}
-	cmd := &cobra.Command{
-		Use:   "prune",
-		Short: "Drop what was not used for long, and give the space back",
-		Long: `Prune drops what is known of images and layers beyond what is kept, the oldest
-first. Other processes may work meanwhile. What is dropped is asked for or made again
-when it is needed. Images that went to no registry stay: there is no other copy.
-
-A build that makes something does the same once a day.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if f.age <= 0 || f.count <= 0 || f.size <= 0 {
-				return usage(cmd, errors.New("--age, --count and --size take what is more than nothing: `toa cache clear` deletes all"))
-			}
-			return g.cachePrune(f)
-		},
-	}
-	cmd.Flags().DurationVar(&f.age, "age", keepAge, "how long after its last use something is kept")
-	cmd.Flags().IntVar(&f.count, "count", keepCount, "how many images of a repository are remembered")
-	cmd.Flags().Int64Var(&f.size, "size", keepSize, "how many MiB of layers are kept")
-	return cmd
-}
-
-func (g *globals) cachePrune(f upkeepFlags) error {
-	root, err := g.cachePath()
-	if err != nil {
-		return err
-	}
-	rows, blobs, freed, err := f.prune(root, g.warn)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(g.io.Out, "dropped %s and %s, which frees %s; kept %s and %s\n",
-		count(rows.Dropped, "image"), count(blobs.Dropped, "blob"), mebibytes(freed), count(rows.Kept, "image"), count(blobs.Kept, "blob"))
-	return err
-}
-
-func (f upkeepFlags) prune(root string, warn func(string)) (rows, contents cache.Pruned, freed int64, err error) {
-	now := time.Now()
-	files, index := databases(root, warn)
-	rows, err = cache.NewIndex(index).Prune(cache.Keep{Age: f.age, Count: f.count, Bytes: indexSize}, now)
-	if err != nil {
-		return rows, contents, 0, err
-	}
-	compacted, err := files.Compact(filesSize, now)
-	if err != nil {
-		return rows, contents, 0, err
-	}
-	blobs, err := cache.OpenBlobs(root)
-	if err != nil {
-		return rows, contents, 0, err
-	}
-	contents, err = blobs.Prune(cache.Keep{Age: f.age, Bytes: f.size << 20}, now)
-	return rows, contents, rows.Freed + compacted.Freed + contents.Freed, err
-}
-
-// tidied is the file whose time says when the cache was pruned last.
-const tidied = "pruned"
-
-// tidy prunes once a day, when a run has made something. It costs no run its
-// success.
-func (s *session) tidy(summary orchestrator.Summary) {
-	if summary.Built == 0 {
-		return
-	}
-	mark := filepath.Join(s.cache, tidied)
-	if info, err := os.Stat(mark); err == nil && time.Since(info.ModTime()) < 24*time.Hour {
-		return
-	}
-	if err := os.WriteFile(mark, nil, 0o600); err != nil {
-		return // it would be done after every run
-	}
-	if _, _, _, err := (upkeepFlags{keepAge, keepCount, keepSize}).prune(s.cache, s.warn); err != nil {
-		s.warn(err.Error())
-	}
-}
 
 func cacheVerify(g *globals) *cobra.Command {
 	var deep bool
@@ -116,11 +17,13 @@ func cacheVerify(g *globals) *cobra.Command {
 		Use:   "verify",
 		Short: "Check what is kept, and drop what is damaged",
 		Long: `Verify compares every record with its checksum and looks for the content of every
-layer. With --deep it also reads all content and compares it with its digest, that of
-images which went to no registry too. What is damaged is dropped, so that it is found
-out or made again, and the exit code is 1.
+layer. With --deep it also reads all content and compares it with its digest: what is
+kept here, images which went to no registry too, and what registries hold of the images
+that are known here. What is damaged or lost is dropped, so that it is found out, made
+or published again, and the exit code is 1.
 
-It asks no registry: ` + "`toa graph build --verify always`" + ` does.`,
+Only --deep asks registries. Whether images are there, but not whether they are whole,
+is what ` + "`toa graph build --verify always`" + ` finds out, with a request for each.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return g.cacheVerify(cmd.Context(), deep) },
 	}
@@ -150,7 +53,11 @@ func (g *globals) cacheVerify(ctx context.Context, deep bool) error {
 		}
 	}
 	checks = append(checks, verification{"layers", "layer", blobs.VerifyLayers}) // last: it misses what was just dropped
-	return g.verify(checks)
+	err = g.verify(checks)
+	if deep {
+		err = errors.Join(err, g.inspect(ctx, cache.NewIndex(index)))
+	}
+	return err
 }
 
 // verification looks at one part of the cache.
