@@ -144,23 +144,47 @@ func (job *install) read() error {
 	}
 	defer func() { _ = root.Close() }()
 	job.files = map[string][]byte{}
-	for name, want := range map[string]string{"package.json": job.Package, job.LockName: job.Lock, npmConfig: job.Config} {
-		if name == "" {
-			continue
-		}
-		data, err := readFile(root, name)
-		if want == "" && errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
+	settings, lockName := root, job.LockName
+	if job.source.Shared != nil {
+		repository, err := job.share()
 		if err != nil {
 			return err
 		}
-		if cache.Digest(data).String() != want {
-			return &cache.ChangedError{Path: name, Now: "its content is another"}
+		defer func() { _ = repository.Close() }()
+		if _, err := root.Stat(npmConfig); errors.Is(err, fs.ErrNotExist) {
+			settings = repository
 		}
-		job.files[name] = data
+		lockName = ""
+	}
+	for _, file := range []struct {
+		root       *os.Root
+		name, want string
+	}{{root, "package.json", job.Package}, {root, lockName, job.Lock}, {settings, npmConfig, job.Config}} {
+		if err := job.take(file.root, file.name, file.want); err != nil {
+			return err
+		}
 	}
 	return job.localize()
+}
+
+// take reads a file that has to be as it was hashed; one that was not there
+// may be missing.
+func (job *install) take(root *os.Root, name, want string) error {
+	if name == "" {
+		return nil
+	}
+	data, err := readFile(root, name)
+	if want == "" && errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if cache.Digest(data).String() != want {
+		return &cache.ChangedError{Path: name, Now: "its content is another"}
+	}
+	job.files[name] = data
+	return nil
 }
 
 func readFile(root *os.Root, name string) ([]byte, error) {
@@ -382,7 +406,7 @@ func (n *Native) npm(ctx context.Context, job install, work, temporary, verb str
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	default:
-		return &NPMError{Component: job.source.Component, Command: "npm " + c.Args[0], Said: said.lines, cause: err}
+		return &NPMError{Component: job.source.Component, Repository: job.repository(), Command: "npm " + c.Args[0], Said: said.lines, cause: err}
 	}
 }
 
@@ -434,6 +458,9 @@ var (
 // NPMError says that npm failed.
 type NPMError struct {
 	Component, Command string
+	// Repository is the directory of the lockfile that several packages share,
+	// or empty.
+	Repository string
 	// Said are the first lines of npm's own account.
 	Said []string
 
@@ -454,6 +481,8 @@ func (e *NPMError) Unwrap() error { return e.cause }
 func (e *NPMError) Hint() string {
 	says := func(code string) bool { return slices.Contains(e.Said, "code "+code) }
 	switch {
+	case says("EUSAGE") && e.Repository != "":
+		return "run npm install in " + e.Repository + ", so that its lockfile fits the component's package.json"
 	case says("EUSAGE"):
 		return "run npm install in the component, so that its lockfile fits its package.json"
 	case says("E401"), says("E403"), says("ENEEDAUTH"):

@@ -59,6 +59,10 @@ func (job *install) localize() error {
 	if err != nil {
 		return job.explain(err)
 	}
+	if !job.tellsOfDevelopment() && manifest[devSection] != nil {
+		delete(manifest, devSection)
+		changed = true
+	}
 	if !changed {
 		return nil
 	}
@@ -73,10 +77,14 @@ func (job *install) localize() error {
 	return job.explain(err)
 }
 
+// tellsOfDevelopment says that npm has to see what is for development: it wants
+// to find that in the component's own lockfile. Else it is not even looked for.
+func (job *install) tellsOfDevelopment() bool { return job.LockName != "" && job.source.Shared == nil }
+
 // explain says whose fault it is.
 func (job *install) explain(err error) error {
 	if unlocked, ok := errors.AsType[*UnlockedError](err); ok {
-		unlocked.Component = job.source.Component
+		unlocked.Component, unlocked.Repository = job.source.Component, job.repository()
 	}
 	return err
 }
@@ -192,6 +200,12 @@ func (l locals) direct(manifest fields) (changed bool, err error) {
 	return true, nil
 }
 
+// text is a field that holds one.
+func (f fields) text(key string) (text string) {
+	_ = json.Unmarshal(f[key], &text) // what is no text is npm's to refuse
+	return text
+}
+
 // texts are a section's dependencies, never nil.
 func (f fields) texts(section string) map[string]string {
 	all := map[string]string{}
@@ -209,7 +223,10 @@ func (l locals) rewrite(manifest fields, own bool) (changed bool, err error) {
 		before := maps.Clone(all)
 		for _, name := range slices.Sorted(maps.Keys(before)) {
 			switch one := l[name]; {
-			case !workspace.IsLocal(before[name]):
+			case !workspace.IsLocal(before[name]) && !one.linked(before[name]):
+				if own && one != nil && section != devSection {
+					return false, &TwoPackagesError{Name: name}
+				}
 			case one == nil && section != devSection:
 				return false, &LocalDependencyError{Dependency: name + " (" + before[name] + ")"}
 			case own && section != devSection:
@@ -223,6 +240,11 @@ func (l locals) rewrite(manifest fields, own bool) (changed bool, err error) {
 		}
 	}
 	return changed, nil
+}
+
+// linked tells whether npm takes the package where a version is stated.
+func (l *local) linked(spec string) bool {
+	return l != nil && workspace.Satisfies(l.manifest.text("version"), spec)
 }
 
 // LocalDependencyError says that a package is taken from this machine which is
@@ -246,6 +268,9 @@ func (e *LocalDependencyError) Hint() string {
 // outside of the component.
 type UnlockedError struct {
 	Component string
+	// Repository is the directory of the lockfile that several packages share,
+	// or empty.
+	Repository string
 	// Package needs what is Missing.
 	Package string
 	Missing []string
@@ -257,5 +282,8 @@ func (e *UnlockedError) Error() string {
 
 // Hint is how to mend it.
 func (e *UnlockedError) Hint() string {
+	if e.Repository != "" {
+		return "run npm install in " + e.Repository + ", and commit the lockfile"
+	}
 	return "run npm install in the directory of " + e.Package + ", and commit the lockfile that it makes there"
 }

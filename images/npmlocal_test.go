@@ -155,6 +155,19 @@ func TestPackagesOfTheWorkspaceThatCannotBeInstalled(t *testing.T) {
 	}
 }
 
+// One name at the top cannot be two packages: what the one needs from a
+// registry, another one needs from the workspace.
+func TestTwoPackagesOfOneName(t *testing.T) {
+	s := with(t, dependencies(t, `{"dependencies":{"near":"*","far":"^2.0.0"}}`, "", ""), map[string]files{
+		"near": {"package.json": `{"version":"1.0.0","dependencies":{"far":"^1.0.0"}}`}, "far": {"package.json": `{"version":"1.0.0"}`},
+	})
+	_, err := images.ContextOf(s)
+	var two *images.TwoPackagesError
+	if !errors.As(err, &two) || two.Name != "far" {
+		t.Errorf("ContextOf: got %v, want a TwoPackagesError of far", err)
+	}
+}
+
 // Names become paths.
 func TestNameOfAPackageThatLeaves(t *testing.T) {
 	for _, name := range []string{"../../near", "/near", "."} {

@@ -66,10 +66,7 @@ func linksOf(packages map[string]fields) map[string][]string {
 func (f fields) is(key string) bool { return string(f[key]) == "true" }
 
 // resolved is where an entry of a lockfile says that its package is.
-func (f fields) resolved() (where string) {
-	_ = json.Unmarshal(f["resolved"], &where) // what is no text is npm's to refuse
-	return where
-}
+func (f fields) resolved() string { return f.text("resolved") }
 
 // entry takes over one entry of the lockfile, to where it is from now on. What
 // the lockfile says of the packages' directories is as old as it is: their own
@@ -137,7 +134,24 @@ func (r *relocking) complete(name string) error {
 	if missing := r.missing(name); len(missing) > 0 {
 		return &UnlockedError{Package: name, Missing: missing}
 	}
+	r.keepPeers(name)
 	return nil
+}
+
+// keepPeers makes peers that are below a package ordinary dependencies of it:
+// to npm a peer is what is beside it.
+func (r *relocking) keepPeers(name string) {
+	made := r.made[npmModules+"/"+name]
+	peers, own := made.texts("peerDependencies"), made.texts("dependencies")
+	for peer, spec := range maps.Clone(peers) {
+		if r.made[npmModules+"/"+name+"/"+npmModules+"/"+peer] != nil {
+			own[peer] = spec
+			delete(peers, peer)
+		}
+	}
+	if len(peers) < len(made.texts("peerDependencies")) {
+		made["peerDependencies"], made["dependencies"] = encode(peers), encode(own)
+	}
 }
 
 // entry is what a lockfile says of a package.
@@ -191,4 +205,6 @@ func (e *TwoPackagesError) Error() string {
 }
 
 // Hint is how to mend it.
-func (e *TwoPackagesError) Hint() string { return "give the package of the workspace another name" }
+func (e *TwoPackagesError) Hint() string {
+	return "give the package of the workspace another name, or run npm install if the lockfile is older than it"
+}

@@ -63,10 +63,16 @@ type Source struct {
 	Version string
 	// Tree lists the files and carries the key of them all.
 	Tree *cache.Tree
+	// Shared is the lockfile that is followed, if it is that of a repository.
+	Shared *SharedLock
 	// Locals are the packages of the workspace that are installed in the
 	// directory, in the order of the install's Locals.
 	Locals []Local
 }
+
+// SharedLock is the lockfile of a repository, and what that calls a source. npm's
+// settings beside it are the source's, unless that has its own.
+type SharedLock struct{ Path, Member string } // the path is absolute
 
 // Local is where a package of the workspace is.
 type Local struct {

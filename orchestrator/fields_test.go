@@ -27,6 +27,7 @@ var excused = map[reflect.Type]map[string]string{
 	reflect.TypeFor[Source](): {
 		"Component": "text for people; the label says the same",
 		"Locals":    "their digests are in the recipe",
+		"Shared":    "its digest is in the recipe",
 		"Dir":       "where the workspace stands on this machine",
 	},
 	reflect.TypeFor[workspace.Workspace](): {
@@ -95,7 +96,7 @@ var hashed = map[reflect.Type][]string{
 	reflect.TypeFor[workspace.Runtime]():     {"Version", "Registry", "Proxy"},
 	reflect.TypeFor[workspace.Registry]():    {"Platforms", "Build"},
 	reflect.TypeFor[workspace.Build]():       {"Image", "Run", "Arguments", "Plain", "Scripts"},
-	reflect.TypeFor[workspace.Component]():   {"Label", "Version", "Files", "Ignore", "Build", "Module", "HasPackage", "HasDependencies", "Lock", "Locals"},
+	reflect.TypeFor[workspace.Component]():   {"Label", "Version", "Files", "Ignore", "Build", "Module", "HasPackage", "HasDependencies", "Lock", "Shared", "Locals"},
 	reflect.TypeFor[workspace.Composition](): {"Components", "Image"},
 }
 

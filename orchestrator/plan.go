@@ -33,6 +33,9 @@ type Plan struct {
 	Versions map[string]string
 	// Published are images of services that run as their makers publish them.
 	Published map[graph.ID]Reference
+
+	// released is the key of the release of a plan that stands.
+	released cache.Key
 }
 
 // Step returns the step of an image.
@@ -341,34 +344,52 @@ func (p Planner) packageSource(installed *workspace.Installed) (Source, error) {
 func (p Planner) digestPackages(d *draft, step *Step) error {
 	for i := range step.Recipe.Installs {
 		install, dir := &step.Recipe.Installs[i], d.dirs[i]
-		for _, file := range []struct {
-			name   string
-			digest *string
-		}{
-			{"package.json", &install.Package},
-			{install.LockName, &install.Lock},
-			{".npmrc", &install.Config},
-		} {
-			if file.name == "" {
-				continue
-			}
-			digest, err := p.Files.Digest(path.Join(dir, file.name))
-			if errors.Is(err, cache.ErrNotFound) && file.digest == &install.Config {
-				continue
-			}
-			if err != nil {
+		if err := p.digest(path.Join(dir, "package.json"), &install.Package); err != nil {
+			return err
+		}
+		var member *workspace.Component // an installed package is none, and depends on none of the workspace
+		if len(d.members) > 0 {
+			member = d.members[i]
+			if err := p.addLocals(member.Locals, install, &step.Sources[i]); err != nil {
 				return err
 			}
-			*file.digest = digest.String()
 		}
-		if len(d.members) == 0 {
-			continue // an installed package depends on none of the workspace
-		}
-		if err := p.addLocals(d.members[i].Locals, install, &step.Sources[i]); err != nil {
+		if err := p.digestSettings(dir, member, install, &step.Sources[i]); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// digestSettings fills in the lockfile and npm's settings: the directory's own,
+// or those of the repository that it is of.
+func (p Planner) digestSettings(dir string, member *workspace.Component, install *templates.Install, source *Source) error {
+	settings := []string{path.Join(dir, ".npmrc")}
+	switch {
+	case member != nil && member.Shared != nil:
+		shared := member.Shared
+		source.Shared = &SharedLock{Path: filepath.Join(p.Root, filepath.FromSlash(shared.Path)), Member: shared.Member}
+		install.Lock = shared.Digest
+		settings = append(settings, path.Join(path.Dir(shared.Path), ".npmrc"))
+	case install.LockName != "":
+		if err := p.digest(path.Join(dir, install.LockName), &install.Lock); err != nil {
+			return err
+		}
+	}
+	for _, file := range settings {
+		if err := p.digest(file, &install.Config); !errors.Is(err, cache.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p Planner) digest(file string, digest *string) error {
+	key, err := p.Files.Digest(file)
+	if err == nil {
+		*digest = key.String()
+	}
+	return err
 }
 
 // addLocals digests the packages of the workspace among what is installed.

@@ -56,7 +56,8 @@ type Install struct {
 	// Label names the directory below Workdir.
 	Label string
 	// Package and Lock are hex digests (BLAKE3) of package.json and of the
-	// lockfile; Lock is empty where there is none.
+	// lockfile; Lock is empty where there is none, and names the part of it that
+	// counts where it is a repository's.
 	Package, Lock string
 	// LockName is "package-lock.json" or "npm-shrinkwrap.json", or empty.
 	LockName string

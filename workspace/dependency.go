@@ -10,7 +10,9 @@ import (
 	"toa.io/toa/document"
 )
 
-// dependency is one that a package.json states to be on this machine.
+// dependency is one that a package.json states to be on this machine, or one
+// that may be: npm links to a package of the repository whose name and version
+// fit.
 type dependency struct {
 	name, spec string
 	at         document.Place
@@ -50,14 +52,17 @@ func (d dependency) wanted() (text string, byName bool) {
 	return d.name, true
 }
 
-// localDependencies are those of the sections of a package.json that are on
-// this machine, sorted by name.
-func localDependencies(text []byte, sections map[string]map[string]json.RawMessage) []dependency {
+// near tells whether a dependency is on this machine, or may be.
+func near(spec string) bool { return IsLocal(spec) || !elsewhere(spec) }
+
+// nearDependencies are those of the sections of a package.json that are, or may
+// be, on this machine, sorted by name.
+func nearDependencies(text []byte, sections map[string]map[string]json.RawMessage) []dependency {
 	var all []dependency
 	for _, section := range slices.Sorted(maps.Keys(sections)) {
 		for name, raw := range sections[section] {
 			var spec string
-			if json.Unmarshal(raw, &spec) == nil && IsLocal(spec) {
+			if json.Unmarshal(raw, &spec) == nil && near(spec) {
 				all = append(all, dependency{name, spec, keyPlace(text, section, name)})
 			}
 		}

@@ -56,7 +56,7 @@ func (l *loading) guest(id string, packages []string) *Component {
 		return nil
 	}
 	c.Bringer = bringer
-	l.found, l.local[c] = append(l.found, c), read.local
+	l.found, l.near[c] = append(l.found, c), read.near
 	return c
 }
 

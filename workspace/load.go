@@ -15,7 +15,7 @@ import (
 // name, several joined by colons of which the first that fits counts, or empty.
 // The memo may be nil. What is wrong comes as *Errors: all mistakes of all files.
 func Load(fsys fs.FS, environment string, memo Memo) (*Workspace, error) {
-	l := &loading{source: source{fsys: fsys, memo: memo}, environment: environment, local: map[*Component][]dependency{}}
+	l := &loading{source: source{fsys: fsys, memo: memo}, environment: environment, near: map[*Component][]dependency{}}
 	file := l.context()
 	if file == nil {
 		return nil, l.failure()
@@ -48,8 +48,9 @@ type loading struct {
 	// found are the components whose manifests could be read as far as their
 	// names, by ID.
 	found []*Component
-	// local are the dependencies of components that are on this machine.
-	local map[*Component][]dependency
+	// near are the dependencies of components that are, or may be, on this
+	// machine.
+	near map[*Component][]dependency
 	// unnamed says that there may be components that could not be found or
 	// read that far.
 	unnamed bool
@@ -119,7 +120,7 @@ func (l *loading) discover(pattern string) []string {
 // outcome is what was read of one component.
 type outcome struct {
 	component *Component
-	local     []dependency // that its package.json states
+	near      []dependency // that its package.json states
 	mentions  []mention
 	errors    []*Error
 }
@@ -173,7 +174,7 @@ func (s *source) component(dir, module string) outcome {
 	c.Module = module
 	if facts != nil {
 		c.HasPackage, c.HasDependencies = true, facts.dependencies
-		out.local = facts.local
+		out.near = facts.near
 	}
 	if c.HasDependencies {
 		c.Lock = s.lockfile(dir)
@@ -237,7 +238,7 @@ func (l *loading) components(read []outcome, scripts string) {
 			l.twin(c, labels[c.Label], "component "+document.Quote(c.ID)+" (in lower case)")
 		}
 		ids[c.ID], labels[c.Label] = c, c
-		l.found, l.local[c] = append(l.found, c), one.local
+		l.found, l.near[c] = append(l.found, c), one.near
 	}
 	slices.SortFunc(l.found, func(a, b *Component) int { return strings.Compare(a.ID, b.ID) })
 }

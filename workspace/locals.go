@@ -23,12 +23,13 @@ type Local struct {
 
 // link finds the packages of the workspace that components depend on.
 func (l *loading) link() {
-	k := &linking{loading: l, seen: map[string]*Local{}}
+	k := &linking{loading: l, seen: map[string]*Local{}, repositories: map[string]*repository{}}
 	for _, c := range l.found {
-		if len(l.local[c]) > 0 {
+		if len(l.near[c]) > 0 {
 			c.Locals = k.closure(c)
 		}
 	}
+	k.share()
 }
 
 // linking remembers what was found for all components: what is wrong with a
@@ -38,22 +39,24 @@ type linking struct {
 	// seen are dependencies by the directory that states them and their names;
 	// nil for one that was reported.
 	seen map[string]*Local
-	// repository is nil until somebody asks for a package by its name.
-	repository map[string][]string
+	// repositories are what was read of directories that may list packages.
+	repositories map[string]*repository
 }
 
 // closure are the local packages that a component depends on, and those that
 // they depend on: all are installed side by side, so each has its own name.
 func (k *linking) closure(c *Component) []Local {
 	found := map[string]*Local{}
-	k.collect(c, path.Join(c.Dir, packageName), k.local[c], found)
+	k.collect(c, path.Join(c.Dir, packageName), k.near[c], found)
 	locals := make([]Local, 0, len(found))
 	for _, one := range found {
 		locals = append(locals, *one)
 	}
-	slices.SortFunc(locals, func(a, b Local) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(locals, compareLocals)
 	return locals
 }
+
+func compareLocals(a, b Local) int { return strings.Compare(a.Name, b.Name) }
 
 func (k *linking) collect(c *Component, file string, stated []dependency, found map[string]*Local) {
 	for _, d := range stated {
@@ -72,7 +75,7 @@ func (k *linking) collect(c *Component, file string, stated []dependency, found 
 			continue
 		}
 		if facts := k.facts(one.Path); facts != nil {
-			k.collect(c, path.Join(one.Path, packageName), facts.local, found)
+			k.collect(c, path.Join(one.Path, packageName), facts.near, found)
 		}
 	}
 }
@@ -88,7 +91,9 @@ func (k *linking) resolve(file string, d dependency) *Local {
 		return one
 	}
 	k.seen[key] = nil
-	if !installable.MatchString(d.name) {
+	if !IsLocal(d.spec) {
+		k.seen[key] = k.linked(file, d)
+	} else if !installable.MatchString(d.name) {
 		k.fail(file, d, "", "a name that a package can have") // it becomes a path
 	} else if where, ok := k.place(file, d); ok {
 		k.seen[key] = k.look(file, d, where)
@@ -165,17 +170,22 @@ func (k *linking) fail(file string, d dependency, fix, expected string) {
 
 // byName finds the one package of the repository that has a name.
 func (k *linking) byName(file string, d dependency, name string) (where string, ok bool) {
-	if k.repository == nil {
-		k.repository = k.members()
+	repository := k.repositoryOf(path.Dir(file))
+	if repository == nil {
+		repository = k.repositoryAt(".")
 	}
-	switch dirs := k.repository[name]; len(dirs) {
+	switch dirs := repository.byName[name]; len(dirs) {
 	case 0:
 		k.fail(file, d, "list its directory in `workspaces` of package.json, or in `packages` of "+pnpmFile+", at the root of the workspace",
 			"a package of the repository that is called "+document.Quote(name)+", found none")
 	case 1:
 		return dirs[0], true
 	default:
-		k.fail(file, d, "rename one of them", "one package that is called "+document.Quote(name)+", found it in "+document.Quote(dirs[0])+" and "+document.Quote(dirs[1]))
+		k.twice(file, d, name, dirs)
 	}
 	return "", false
+}
+
+func (k *linking) twice(file string, d dependency, name string, dirs []string) {
+	k.fail(file, d, "rename one of them", "one package that is called "+document.Quote(name)+", found it in "+document.Quote(dirs[0])+" and "+document.Quote(dirs[1]))
 }

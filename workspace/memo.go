@@ -11,7 +11,8 @@ import (
 const (
 	contextSchema  = "toa/memo/context/v6"
 	manifestSchema = "toa/memo/manifest/v5"
-	packageSchema  = "toa/memo/package/v3"
+	packageSchema  = "toa/memo/package/v4"
+	lockSchema     = "toa/memo/lock/v1"
 	// prototypeSchema is of a manifest whose component nobody sees.
 	prototypeSchema = "toa/memo/prototype/v3"
 )
@@ -165,8 +166,9 @@ func (p *packageFile) visit(c *codec) {
 	c.text(&p.module)
 	c.flag(&p.dependencies)
 	c.text(&p.name)
+	c.text(&p.version)
 	c.texts(&p.members)
-	items(c, &p.local, func(c *codec, d *dependency) {
+	items(c, &p.near, func(c *codec, d *dependency) {
 		c.text(&d.name)
 		c.text(&d.spec)
 		c.place(&d.at)

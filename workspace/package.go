@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"unicode/utf8"
 
@@ -27,10 +28,10 @@ type packageFile struct {
 	dependencies bool
 	// name is what others call the package, members are globs of directories
 	// whose packages the repository consists of.
-	name    string
-	members []string
-	// local are the dependencies that are on this machine, by name.
-	local []dependency
+	name, version string
+	members       []string
+	// near are the dependencies that are, or may be, on this machine, by name.
+	near []dependency
 }
 
 // npm reads a package.json; nil means that there is none, or none that is right.
@@ -63,10 +64,12 @@ func (r *reader) npm(data []byte) *packageFile {
 	var says struct {
 		Type                 string                     `json:"type"`
 		Name                 json.RawMessage            `json:"name"`
+		Version              json.RawMessage            `json:"version"`
 		Workspaces           json.RawMessage            `json:"workspaces"`
 		Dependencies         map[string]json.RawMessage `json:"dependencies"`
 		OptionalDependencies map[string]json.RawMessage `json:"optionalDependencies"`
 		PeerDependencies     json.RawMessage            `json:"peerDependencies"`
+		PeerDependenciesMeta json.RawMessage            `json:"peerDependenciesMeta"`
 	}
 	if err := json.Unmarshal(text, &says); err != nil {
 		r.Fail(jsonPlace(text, err), "", "%s", jsonProblem(err))
@@ -74,16 +77,29 @@ func (r *reader) npm(data []byte) *packageFile {
 	}
 	file := &packageFile{module: moduleCommon, members: workspaces(says.Workspaces)}
 	_ = json.Unmarshal(says.Name, &file.name) // one that is no text is nobody's
+	_ = json.Unmarshal(says.Version, &file.version)
 	if says.Type == moduleModern {
 		file.module = moduleModern
 	}
 	file.dependencies = len(says.Dependencies)+len(says.OptionalDependencies) > 0
-	var peers map[string]json.RawMessage
-	_ = json.Unmarshal(says.PeerDependencies, &peers) // npm's to refuse
-	file.local = localDependencies(text, map[string]map[string]json.RawMessage{
-		"dependencies": says.Dependencies, "optionalDependencies": says.OptionalDependencies, "peerDependencies": peers,
+	file.near = nearDependencies(text, map[string]map[string]json.RawMessage{
+		"dependencies": says.Dependencies, "optionalDependencies": says.OptionalDependencies, "peerDependencies": neededPeers(says.PeerDependencies, says.PeerDependenciesMeta),
 	})
 	return file
+}
+
+// neededPeers are the peers that npm installs: not those that a package can do
+// without, unless they are on this machine.
+func neededPeers(stated, meta json.RawMessage) map[string]json.RawMessage {
+	var peers map[string]json.RawMessage
+	_ = json.Unmarshal(stated, &peers) // npm's to refuse
+	var about map[string]struct{ Optional bool }
+	_ = json.Unmarshal(meta, &about)
+	maps.DeleteFunc(peers, func(name string, raw json.RawMessage) bool {
+		var spec string
+		return about[name].Optional && json.Unmarshal(raw, &spec) == nil && !IsLocal(spec)
+	})
+	return peers
 }
 
 func jsonProblem(err error) string {

@@ -12,22 +12,57 @@ import (
 // pnpmFile lists the packages of a repository for pnpm.
 const pnpmFile = "pnpm-workspace.yaml"
 
-// members are the directories of the repository's packages, by name: those
-// that package.json at the root lists for npm, yarn and bun, or pnpm's file.
-func (k *linking) members() map[string][]string {
-	byName := map[string][]string{}
-	for _, dir := range k.memberDirectories() {
-		if facts := k.facts(dir); facts != nil && facts.name != "" {
-			byName[facts.name] = append(byName[facts.name], dir)
-		}
-	}
-	return byName
+// repository is a directory that lists packages which are developed together.
+type repository struct {
+	dir string
+	// members are the directories of packages, sorted, byName those with a name.
+	members []string
+	byName  map[string][]string
+	// npm says that it is npm that knows of them, by a package.json.
+	npm bool
 }
 
-func (k *linking) memberDirectories() []string {
-	patterns := k.pnpmPatterns()
-	if facts := k.facts("."); facts != nil {
-		patterns = append(patterns, facts.members...)
+// repositoryAt reads what package.json in a directory lists for npm, yarn and
+// bun, or pnpm's file. Where neither does the repository has no members.
+func (k *linking) repositoryAt(dir string) *repository {
+	if known := k.repositories[dir]; known != nil {
+		return known
+	}
+	found := &repository{dir: dir, byName: map[string][]string{}}
+	k.repositories[dir] = found
+	patterns := k.pnpmPatterns(dir)
+	if facts := k.facts(dir); facts != nil && len(facts.members) > 0 {
+		patterns, found.npm = append(patterns, facts.members...), true
+	}
+	if len(patterns) == 0 {
+		return found
+	}
+	found.members = k.memberDirectories(dir, patterns)
+	for _, member := range found.members {
+		if facts := k.facts(member); facts != nil && facts.name != "" {
+			found.byName[facts.name] = append(found.byName[facts.name], member)
+		}
+	}
+	return found
+}
+
+// repositoryOf is the nearest one above a directory that lists it, or nil.
+func (k *linking) repositoryOf(dir string) *repository {
+	for at := dir; at != "."; {
+		at = path.Dir(at)
+		above := k.repositoryAt(at)
+		if _, listed := slices.BinarySearch(above.members, dir); listed {
+			return above
+		}
+	}
+	return nil
+}
+
+// memberDirectories are those below dir that the patterns list.
+func (k *linking) memberDirectories(dir string, patterns []string) []string {
+	below, err := fs.Sub(k.fsys, dir)
+	if err != nil {
+		return nil // as of a directory that cannot be read
 	}
 	var dirs []string
 	for _, pattern := range patterns {
@@ -37,20 +72,22 @@ func (k *linking) memberDirectories() []string {
 			segments := strings.Split(path.Clean(without), "/")
 			dirs = slices.DeleteFunc(dirs, func(dir string) bool { return matchPath(segments, strings.Split(dir, "/")) })
 		case strings.Contains(pattern, anyDepth):
-			dirs = append(dirs, k.atAnyDepth(pattern)...)
+			dirs = append(dirs, atAnyDepth(below, pattern)...)
 		case fs.ValidPath(pattern):
-			found, _ := discover(k.fsys, pattern) // what cannot be read has no package
+			found, _ := discover(below, pattern) // what cannot be read has no package
 			dirs = append(dirs, found...)
 		}
 	}
-	slices.Sort(dirs)
-	return slices.Compact(dirs)
+	for i := range dirs {
+		dirs[i] = path.Join(dir, dirs[i])
+	}
+	return distinct(dirs)
 }
 
 // pnpmPatterns are those of pnpm's file.
-func (k *linking) pnpmPatterns() []string {
-	r := newReader(pnpmFile)
-	data, err := k.content(pnpmFile, maxManifest)
+func (k *linking) pnpmPatterns(dir string) []string {
+	r := newReader(path.Join(dir, pnpmFile))
+	data, err := k.content(r.File(), maxManifest)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -85,10 +122,10 @@ const anyDepth = "**"
 
 // atAnyDepth are the directories that match a glob with **. Links are not
 // followed, for they may lead in circles.
-func (k *linking) atAnyDepth(pattern string) []string {
+func atAnyDepth(fsys fs.FS, pattern string) []string {
 	segments := strings.Split(pattern, "/")
 	var dirs []string
-	_ = fs.WalkDir(k.fsys, ".", func(at string, entry fs.DirEntry, err error) error {
+	_ = fs.WalkDir(fsys, ".", func(at string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return fs.SkipDir // what cannot be read has no package

@@ -200,6 +200,9 @@ type Component struct {
 	// Lock is the name of its lockfile ("npm-shrinkwrap.json" before
 	// "package-lock.json"), or empty; only looked for where HasDependencies.
 	Lock string
+	// Shared is where that is, if it is the one of the repository that lists the
+	// component.
+	Shared *SharedLock
 	// Locals are the packages of the workspace that it depends on, and those
 	// that they depend on, sorted by name.
 	Locals []Local
