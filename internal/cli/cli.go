@@ -67,7 +67,7 @@ func newRoot(stdio IO) *cobra.Command {
 	flags.StringVar(&global.cacheDir, "cache-dir", "", "where to keep what is known and built (default: TOA_CACHE_DIR, or the user cache directory)")
 	flags.StringVar(&global.sources, "sources", "", "make the workspace of the files in this list, which Bazel rules write, and start there")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return global.stage(cmd) }
-	root.AddCommand(graphCommand(global), lockCommand(global), cacheCommand(global), registryCommand(global), imagesCommand(global), versionCommand(global),
+	root.AddCommand(graphCommand(global), lockCommand(global), cacheCommand(global), registryCommand(global), imagesCommand(global), versionCommand(global), doctorCommand(global),
 		envCommand(global), mapCommand(global), exportCommand(global), deployCommand(global), schemaCommand(global),
 		pushCommand(global), buildCommand(global), statusCommand(global), rollbackCommand(global),
 		concealCommand(global), revealCommand(global), checkCommand(global), releaseWorkerCommand(global))

@@ -85,6 +85,8 @@ func (*BuildKit) Build(context.Context, orchestrator.Step, []orchestrator.Result
 	return nil, ErrNeeded
 }
 
+func (*BuildKit) Reach(context.Context) error { return ErrNeeded }
+
 // What is said of clusters.
 type (
 	Change   struct{ Kind, Name, Action, Text string }
