@@ -24,6 +24,10 @@ type side struct {
 	// prepare makes run i ready; its time does not count. Nil for nothing.
 	prepare func(i int) error
 	command func(i int) *exec.Cmd
+	// timed says that the program prints what it has measured of its work
+	// without what it needed before: wall and processor time in nanoseconds, and
+	// requests.
+	timed bool
 }
 
 // interleave runs the sides by turns, once to warm up and then runs times.
@@ -35,8 +39,12 @@ func interleave(ctx context.Context, runs int, watch func(context.Context) (int,
 			if err != nil {
 				return nil, err
 			}
-			if taken.requests, err = watch(ctx); err != nil {
+			seen, err := watch(ctx)
+			if err != nil {
 				return nil, err
+			}
+			if !s.timed {
+				taken.requests = seen
 			}
 			if i > 0 {
 				samples[n] = append(samples[n], taken)
@@ -53,19 +61,29 @@ func (s side) run(i int) (sample, error) {
 		}
 	}
 	cmd := s.command(i)
-	var stderr tail
+	var stdout, stderr tail
 	cmd.Stderr = &stderr
+	if s.timed {
+		cmd.Stdout = &stdout
+	}
 	start := time.Now()
 	if err := cmd.Run(); err != nil {
 		return sample{}, fmt.Errorf("run %s: %w\n%s", s.name, err, stderr)
 	}
 	wall := time.Since(start)
 	used := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	return sample{
+	taken := sample{
 		wall: wall,
 		cpu:  cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(),
 		rss:  used.Maxrss * rssUnit,
-	}, nil
+	}
+	if !s.timed {
+		return taken, nil
+	}
+	if _, err := fmt.Sscan(string(stdout), &taken.wall, &taken.cpu, &taken.requests); err != nil {
+		return sample{}, fmt.Errorf("read what %s measured: %w", s.name, err)
+	}
+	return taken, nil
 }
 
 // unwatched is a case without a registry.

@@ -38,6 +38,21 @@ func TestInterleaveTakesTurnsAndDropsTheFirstRound(t *testing.T) {
 	}
 }
 
+func TestInterleaveTakesWhatAProgramMeasuredItself(t *testing.T) {
+	says := side{name: "timed", timed: true, command: func(int) *exec.Cmd { return exec.Command("echo", "5000 2000 7") }}
+	samples, err := interleave(t.Context(), 1, unwatched, says)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := samples[0][0]; s.wall != 5000 || s.cpu != 2000 || s.requests != 7 {
+		t.Errorf("sample %+v, want what was printed", s)
+	}
+	says.command = func(int) *exec.Cmd { return exec.Command("echo", "soon") }
+	if _, err := interleave(t.Context(), 1, unwatched, says); err == nil {
+		t.Error("a program that measures nothing is no error")
+	}
+}
+
 func TestInterleaveTellsWhatAProgramSaid(t *testing.T) {
 	fails := side{name: "broken", command: func(int) *exec.Cmd { return exec.Command(os.Args[0], "-test.nonsense") }}
 	_, err := interleave(t.Context(), 1, unwatched, fails)

@@ -6,13 +6,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // scenario is one row of the table.
 type scenario struct {
 	name    string
-	tree    tree
+	tree    tree // empty where no workspace is needed
 	target  target
 	measure func(ctx context.Context, t tools, dir string, runs int) (ours, peer figures, err error)
 }
@@ -39,8 +41,10 @@ func (s scenario) row(ctx context.Context, t tools, dir string, runs int) (strin
 		return "", fmt.Errorf("make directory: %w", err)
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // the next run's generate says so if it is in the way
-	if err := t.generate(ctx, dir, s.tree); err != nil {
-		return "", err
+	if s.tree.components > 0 {
+		if err := t.generate(ctx, dir, s.tree); err != nil {
+			return "", err
+		}
 	}
 	ours, peer, err := s.measure(ctx, t, dir, runs)
 	if err != nil {
@@ -57,9 +61,9 @@ func listIn(dir string) string { return filepath.Join(dir, "list") }
 
 // scenarios are the measurements that were promised, or the same on small trees.
 func scenarios(quick bool) []scenario {
-	few, many, large, source, images := 1000, 10000, 4<<20, 500, 200
+	few, many, large, source, images, fleet := 1000, 10000, 4<<20, 500, 200, 100
 	if quick {
-		few, many, large, images = 50, 200, 256<<10, 20
+		few, many, large, images, fleet = 50, 200, 256<<10, 20, 10
 	}
 	return []scenario{
 		{
@@ -97,6 +101,16 @@ func scenarios(quick bool) []scenario {
 			tree:    tree{components: images, files: 10, members: 1},
 			target:  target{ratio: 1.3},
 			measure: measureRebuild,
+		},
+		{
+			name:    fmt.Sprintf("push, a changed layer in each of %d images", fleet),
+			target:  target{ratio: 0.8, requests: 6 * fleet},
+			measure: measureFleet(fleet, 0),
+		},
+		{
+			name:    fmt.Sprintf("push, %d images, 20 ms a request", fleet),
+			target:  target{ratio: 0.5, requests: 6 * fleet},
+			measure: measureFleet(fleet, 20*time.Millisecond),
 		},
 	}
 }
@@ -190,6 +204,30 @@ func measureRebuild(ctx context.Context, t tools, dir string, runs int) (ours, p
 		side{name: "tar, gzip, upload", command: func(i int) *exec.Cmd {
 			return t.our(ctx, "rebuild", "-C", workspace, fmt.Sprintf("%s/peer%d", server.address, i))
 		}})
+}
+
+// measureFleet publishes many images that are made beforehand, each time where
+// nothing of that run is published yet, over a line on which each request takes
+// so long.
+func measureFleet(images int, delay time.Duration) func(context.Context, tools, string, int) (figures, figures, error) {
+	return func(ctx context.Context, t tools, _ string, runs int) (ours, peer figures, err error) {
+		server, err := t.registry(ctx)
+		if err != nil {
+			return ours, peer, err
+		}
+		defer func() {
+			if closed := server.close(); err == nil {
+				err = closed
+			}
+		}()
+		fleet := func(who string, i int, more ...string) *exec.Cmd {
+			more = append(more, "-images", strconv.Itoa(images), "-seed", strconv.Itoa(i), "-delay", delay.String())
+			return t.our(ctx, "fleet", append(more, fmt.Sprintf("%s/%s%d", server.address, who, i))...)
+		}
+		return compare(ctx, runs, unwatched,
+			side{name: "toa's images.Remote", timed: true, command: func(i int) *exec.Cmd { return fleet("toa", i) }},
+			side{name: "ggcr Pusher", timed: true, command: func(i int) *exec.Cmd { return fleet("peer", i, "-peer") }})
+	}
 }
 
 func compare(ctx context.Context, runs int, watch func(context.Context) (int, error), ours, peer side) (a, b figures, err error) {

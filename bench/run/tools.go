@@ -19,7 +19,7 @@ type tools struct{ bin, toa string }
 // buildTools builds them into bin from the module in the working directory: toa
 // as `make build` installs it.
 func buildTools(ctx context.Context, bin, toa string) (tools, error) {
-	packages := []string{"./bench/generate", "./bench/hash", "./bench/openread", "./bench/registry", "./bench/rebuild", "./bench/remotewrite"}
+	packages := []string{"./bench/generate", "./bench/fleet", "./bench/hash", "./bench/openread", "./bench/registry", "./bench/rebuild", "./bench/remotewrite"}
 	if toa == "" {
 		toa = filepath.Join(bin, "toa")
 		packages = append(packages, "./cmd/toa")
