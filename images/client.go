@@ -40,6 +40,10 @@ type Client struct {
 	// Patience is how long one request waits for a registry that limits requests.
 	// Zero means two minutes.
 	Patience time.Duration
+	// Notice takes what a person should know who waits: once for each wait of
+	// more than a second that a registry asks for. Nil means that nobody wants
+	// to. Calls overlap.
+	Notice func(text string)
 
 	requests, bytes atomic.Int64
 
@@ -117,6 +121,7 @@ func (c *Client) scheme(hostport string) string {
 type repository struct {
 	*host
 	name name.Repository
+	text string // as references have it
 	// pushes says that this run publishes there.
 	pushes bool
 }
@@ -127,7 +132,7 @@ func (c *Client) repository(text string) (*repository, error) {
 	if err != nil {
 		return nil, fmt.Errorf("repository %q: %w", text, err)
 	}
-	return &repository{host: c.hostOf(parsed.Registry), name: parsed}, nil
+	return &repository{host: c.hostOf(parsed.Registry), name: parsed, text: text}, nil
 }
 
 func (c *Client) hostOf(registry name.Registry) *host {
@@ -167,7 +172,7 @@ type call struct {
 // do sends the call, again where that may help. The caller closes the answer,
 // whatever its status.
 func (r *repository) do(ctx context.Context, c call) (*http.Response, error) {
-	for tries := (tries{client: r.client}); ; {
+	for tries := (tries{host: r.host}); ; {
 		resp, err := r.authorized(ctx, c)
 		again, stopped := tries.again(ctx, resp, err, c.once)
 		if stopped != nil {
@@ -220,7 +225,7 @@ const patientBody = 1 << 20
 
 // send waits for the host's pace and sends the call once.
 func (r *repository) send(ctx context.Context, c call, authorization string) (*http.Response, error) {
-	era, err := r.pace.begin(ctx)
+	era, err := r.await(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package images
 import (
 	"cmp"
 	"encoding/json"
-	"net/http"
 	"os"
 	"path/filepath"
 
@@ -13,7 +12,7 @@ import (
 // refused says which credentials a registry was given that refuses them.
 func (h *host) refused(e *RegistryError) string {
 	switch {
-	case e.Limited || e.Status != http.StatusUnauthorized && e.Status != http.StatusForbidden:
+	case !e.isRefusal():
 		return ""
 	case h.client.Keychain != nil:
 		return "credentials of the program's own"

@@ -19,6 +19,7 @@ import (
 )
 
 // Who is refused reads where credentials were looked for, and none of them.
+// bazelbuild/rules_docker#2215, bazel-contrib/rules_oci#895
 func TestRefusalNamesTheCredentials(t *testing.T) {
 	reg := newRegistry(t)
 	status := http.StatusForbidden

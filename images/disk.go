@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"toa.io/toa/internal/failpoint"
 )
 
 // link makes path the same file as from, or a copy of it, and waits until it
@@ -35,10 +37,13 @@ func writeFile(path string, data []byte) error {
 	return replace(path, func(w io.Writer) error { _, err := w.Write(data); return err })
 }
 
+// temporary are the names of files that are being written.
+const temporary = ".tmp-*"
+
 // replace writes a file beside path, waits until it is on the disk, and
 // renames it.
 func replace(path string, write func(io.Writer) error) error {
-	file, err := os.CreateTemp(filepath.Dir(path), ".tmp-")
+	file, err := os.CreateTemp(filepath.Dir(path), temporary)
 	if err != nil {
 		return err
 	}
@@ -52,7 +57,13 @@ func replace(path string, write func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	return os.Rename(file.Name(), path)
+	if err := failpoint.At(failpoint.LayoutRename); err != nil {
+		return err
+	}
+	if err := os.Rename(file.Name(), path); err != nil {
+		return err
+	}
+	return failpoint.At(failpoint.LayoutRenamed)
 }
 
 // syncPath waits until a file or the names in a directory are on the disk.

@@ -85,6 +85,11 @@ func (e *RegistryError) Error() string {
 	return text
 }
 
+// isRefusal tells that it is not for these credentials.
+func (e *RegistryError) isRefusal() bool {
+	return !e.Limited && (e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden)
+}
+
 // Hint is how to mend it.
 func (e *RegistryError) Hint() string {
 	switch {
@@ -95,10 +100,29 @@ func (e *RegistryError) Hint() string {
 	case e.Status == http.StatusForbidden:
 		return "the account of " + e.Host + " may not do this: log in with another one, or get it the right"
 	case e.Status == http.StatusRequestEntityTooLarge:
-		return "a proxy in front of the registry limits how large an upload may be: raise its limit"
+		return tooLargeHint(e.Host)
 	default:
 		return ""
 	}
+}
+
+// TooLargeError says that a registry, or what is in front of it, takes no
+// request as large as a blob, and none as large as the smallest piece of it.
+type TooLargeError struct {
+	Host string
+	// Size is that of the blob, in bytes.
+	Size int64
+}
+
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("%s takes no %.1f MiB, and no smaller pieces of them: 413 Request Entity Too Large", e.Host, float64(e.Size)/(1<<20))
+}
+
+// Hint is how to mend it.
+func (e *TooLargeError) Hint() string { return tooLargeHint(e.Host) }
+
+func tooLargeHint(host string) string {
+	return "a proxy in front of " + host + " limits how large a request may be: raise its limit (client_max_body_size of nginx)"
 }
 
 // codePattern keeps texts out of errors that a registry may have put secrets in.

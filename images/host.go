@@ -42,6 +42,20 @@ type grant struct {
 
 func (g grant) good() bool { return g.token != "" && (g.until.IsZero() || time.Now().Before(g.until)) }
 
+// await waits until the registry lets another request begin.
+func (h *host) await(ctx context.Context) (era int, err error) {
+	era, wait := h.pace.reserve()
+	h.waits("limits requests", wait)
+	return era, sleep(ctx, wait)
+}
+
+// waits tells a person why nothing seems to happen.
+func (h *host) waits(why string, wait time.Duration) {
+	if h.client.Notice != nil && h.pace.isNews(wait) {
+		h.client.Notice(fmt.Sprintf("%s %s: waiting %s", h.registry, why, wait.Round(time.Second)))
+	}
+}
+
 // authorization is the header to send, or empty.
 func (h *host) authorization(ctx context.Context, scopes []string) (string, error) {
 	login, err := h.credentials(ctx)
@@ -139,24 +153,20 @@ func (h *host) token(ctx context.Context, challenge *transport.Challenge, login 
 
 // exchange gets a token of the server that the challenge names.
 func (h *host) exchange(ctx context.Context, challenge *transport.Challenge, login authn.AuthConfig, scopes []string) (grant, error) {
-	for tries := (tries{client: h.client}); ; {
+	var got grant
+	err := h.persist(ctx, func() error {
 		asked := time.Now()
 		token, err := h.exchangeOnce(ctx, challenge, login, scopes)
 		if err == nil {
-			return newGrant(token, asked), nil
+			got = newGrant(token, asked)
 		}
-		again, stopped := tries.again(ctx, nil, err, false)
-		if stopped != nil {
-			return grant{}, stopped
-		}
-		if !again {
-			return grant{}, err
-		}
-	}
+		return err
+	})
+	return got, err
 }
 
 func (h *host) exchangeOnce(ctx context.Context, challenge *transport.Challenge, login authn.AuthConfig, scopes []string) (*transport.Token, error) {
-	era, err := h.pace.begin(ctx)
+	era, err := h.await(ctx)
 	if err != nil {
 		return nil, err
 	}

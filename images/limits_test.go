@@ -47,6 +47,7 @@ func (m *meter) refuse(w http.ResponseWriter, r *http.Request) bool {
 
 // Of forty images that are pushed at once all land at a registry that takes ten
 // manifests in half a second, and it is not asked much more than it grants.
+// containerd/containerd#10447
 func TestLimitOfRequestsSlowsThePushDown(t *testing.T) {
 	reg := newRegistry(t)
 	m := &meter{}
@@ -59,6 +60,7 @@ func TestLimitOfRequestsSlowsThePushDown(t *testing.T) {
 }
 
 // Whoever asks for a pause gets it, from all requests of the run.
+// chainguard-images/images#173, markrussinovich/refchecker#67
 func TestRetryAfterIsKept(t *testing.T) {
 	for name, answer := range map[string]struct {
 		status int
@@ -225,6 +227,7 @@ func TestLargeLayerIsSentOnce(t *testing.T) {
 }
 
 // Where an upload breaks, the blob goes up again, and nothing else.
+// regclient/regclient#69
 func TestBrokenUploadOfLargeLayer(t *testing.T) {
 	for name, fault := range map[string]faultproxy.Fault{
 		"reset": faultproxy.Reset, "cut": faultproxy.Cut(1 << 20), "stall": faultproxy.Stall,
@@ -245,6 +248,7 @@ func TestBrokenUploadOfLargeLayer(t *testing.T) {
 }
 
 // A token that runs out while layers go up costs a token, not a layer.
+// docker/buildx#324, GoogleContainerTools/jib#691
 func TestTokenThatRunsOutBeforeALayer(t *testing.T) {
 	b := newBench(t, t.TempDir())
 	b.client.Keychain = keychain{}

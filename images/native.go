@@ -12,6 +12,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 	"toa.io/toa/cache"
+	"toa.io/toa/internal/failpoint"
 	"toa.io/toa/orchestrator"
 	"toa.io/toa/templates"
 )
@@ -210,6 +211,9 @@ func (n *Native) keep(ctx context.Context, key cache.Key, made string, anew bool
 	if err != nil || anew {
 		before := kept
 		if kept, err = pack(ctx); err != nil {
+			return layer{}, err
+		}
+		if err := failpoint.At(failpoint.LayerPacked); err != nil {
 			return layer{}, err
 		}
 		if kept != before {

@@ -79,6 +79,26 @@ func TestImageHoldsExactlyTheFiles(t *testing.T) {
 	same(t, "files", contents(t, reg.pull(t, reg.host+"/shop/composition-edge:t")), want)
 }
 
+// What an image is made of does not depend on defaults of others: one platform is
+// a manifest, several are an index of nothing but them, and nothing is attested.
+// docker/build-push-action#755
+func TestMediaTypes(t *testing.T) {
+	b := newBench(t, t.TempDir())
+	s := step(t, "registry.test/shop/composition-edge", "t", map[string]string{"a": files{"index.js": "1"}.write(t, t.TempDir())})
+	m := manifestOf(t, b, b.build(t, s).Digest())
+	same(t, "types", fmt.Sprint(m.MediaType, " ", m.Config.MediaType, " ", m.Layers[0].MediaType),
+		"application/vnd.oci.image.manifest.v1+json application/vnd.oci.image.config.v1+json application/vnd.oci.image.layer.v1.tar+gzip")
+	s.Recipe.Platforms = []string{"linux/amd64", "linux/arm64"}
+	var index v1.IndexManifest
+	decode(t, b, b.build(t, s).Digest(), &index)
+	same(t, "index", index.MediaType, types.OCIImageIndex)
+	var all []string
+	for _, one := range index.Manifests {
+		all = append(all, fmt.Sprint(one.MediaType, " ", one.Platform))
+	}
+	same(t, "children", all, []string{"application/vnd.oci.image.manifest.v1+json linux/amd64", "application/vnd.oci.image.manifest.v1+json linux/arm64"})
+}
+
 func TestLayerEntriesArePlain(t *testing.T) {
 	b := newBench(t, t.TempDir())
 	dir := everything.write(t, t.TempDir())

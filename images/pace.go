@@ -12,6 +12,8 @@ const (
 	firstGap = 20 * time.Millisecond
 	// maxGap bounds it: a registry that wants longer pauses says so.
 	maxGap = time.Second
+	// silence is how long a wait is not worth a word.
+	silence = time.Second
 )
 
 // pace is how fast a registry lets itself be asked. It sets no limit until the
@@ -23,21 +25,34 @@ type pace struct {
 	next time.Time     // before it no request begins
 	gap  time.Duration // between two beginnings
 	era  int           // how many complaints were acted upon
+	told time.Time     // until then a person knows that we wait
 }
 
-// begin waits until a request may begin. The era goes to slower.
-func (p *pace) begin(ctx context.Context) (era int, err error) {
+// reserve is how long a request has to wait for its turn. The era goes to slower.
+func (p *pace) reserve() (era int, wait time.Duration) {
 	p.mu.Lock()
-	at := p.next
-	if now := time.Now(); at.Before(now) {
+	defer p.mu.Unlock()
+	now, at := time.Now(), p.next
+	if at.Before(now) {
 		at = now
 	}
 	if p.gap > 0 {
 		p.next = at.Add(p.gap)
 	}
-	era = p.era
-	p.mu.Unlock()
-	return era, sleep(ctx, time.Until(at))
+	return p.era, at.Sub(now)
+}
+
+// isNews tells whether a person should hear of a wait: it is long, and nobody
+// was told of it or of one of half its length.
+func (p *pace) isNews(wait time.Duration) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	if wait <= silence || wait < 2*p.told.Sub(now) {
+		return false
+	}
+	p.told = now.Add(wait)
+	return true
 }
 
 // slower takes in a complaint: nothing begins for as long as the registry asks.

@@ -219,6 +219,7 @@ func TestSamePlatform(t *testing.T) {
 	}
 }
 
+// containerd/containerd#3631, moby/moby#31326
 func TestWhoIsSpokenToWithoutTLS(t *testing.T) {
 	client := &Client{Insecure: []string{"registry.local", "other:5000"}}
 	for host, want := range map[string]string{

@@ -19,6 +19,7 @@ import (
 
 	"toa.io/toa/images"
 	"toa.io/toa/internal/faultproxy"
+	"toa.io/toa/internal/tokentest"
 	"toa.io/toa/orchestrator"
 )
 
@@ -64,19 +65,51 @@ func registryProcess(t *testing.T, auth, http string) string {
 
 const htpasswdAuth = "{htpasswd: {realm: test, path: DIR/htpasswd}}"
 
-// passedOn is a proxy that leaves the client's idea of the host as it is.
-func passedOn(host string) http.Handler {
-	return &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
-		r.SetURL(&url.URL{Scheme: "http", Host: host})
+// passedOn is a proxy that leaves the client's idea of the host as it is. With
+// roots it speaks TLS to the registry.
+func passedOn(host string, roots *x509.CertPool) http.Handler {
+	target := &url.URL{Scheme: "http", Host: host}
+	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(target)
 		r.Out.Host = r.In.Host
 	}}
+	if roots != nil {
+		target.Scheme = "https"
+		proxy.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}
+	}
+	return proxy
 }
 
-// The faults that leave the most behind, with the registry that Debian has.
+// certified is a part of a registry's configuration that gives it a certificate
+// of example.com and of 127.0.0.1, and whom to trust for that.
+func certified(t *testing.T) (http string, roots *x509.CertPool) {
+	t.Helper()
+	server, dir := httptest.NewUnstartedServer(nil), t.TempDir()
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	pair := server.TLS.Certificates[0]
+	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	encoded := func(kind string, der []byte) string {
+		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
+	}
+	files{"crt": encoded("CERTIFICATE", pair.Certificate[0]), "key": encoded("PRIVATE KEY", key)}.write(t, dir)
+	roots = x509.NewCertPool()
+	roots.AddCert(server.Certificate())
+	return fmt.Sprintf(", tls: {certificate: %s, key: %s}", filepath.Join(dir, "crt"), filepath.Join(dir, "key")), roots
+}
+
+// The faults that leave the most behind, with the registry that Debian has, which
+// speaks TLS and wants a password.
 func TestFaultsOfRegistryProcess(t *testing.T) {
 	s := newStage(t, func(string) (http.Handler, string) {
-		host := registryProcess(t, htpasswdAuth, "")
-		return passedOn(host), host
+		settings, roots := certified(t)
+		behind := passedOn(registryProcess(t, htpasswdAuth, settings), roots)
+		direct := httptest.NewServer(behind)
+		t.Cleanup(direct.Close)
+		return behind, strings.TrimPrefix(direct.URL, "http://")
 	})
 	worst := map[string]faultproxy.Fault{}
 	for _, name := range []string{"lost", "reset", "cut", "503"} {
@@ -90,11 +123,11 @@ func TestTokensOfRegistryProcess(t *testing.T) {
 	s := newStage(t, func(host string) (http.Handler, string) {
 		tokens := newTokenServer(t)
 		behind := passedOn(registryProcess(t, fmt.Sprintf("{token: {realm: %q, service: %s, issuer: %s, rootcertbundle: %s}}",
-			"http://"+host+"/token", tokenService, tokenIssuer, tokens.bundle), ""))
+			"http://"+host+"/token", tokentest.Service, tokentest.Issuer, tokens.Bundle), ""), nil)
 		mux := http.NewServeMux()
 		mux.Handle("/token", tokens)
 		mux.Handle("/", behind)
-		direct := httptest.NewServer(tokens.grant(behind))
+		direct := httptest.NewServer(tokens.Grant(behind))
 		t.Cleanup(direct.Close)
 		return mux, strings.TrimPrefix(direct.URL, "http://")
 	})
@@ -104,19 +137,8 @@ func TestTokensOfRegistryProcess(t *testing.T) {
 // TLS with a certificate of one's own: refused where its authority is not known,
 // spoken where it is.
 func TestRegistryProcessWithTLS(t *testing.T) {
-	certificate, dir := httptest.NewUnstartedServer(nil), t.TempDir()
-	certificate.StartTLS()
-	t.Cleanup(certificate.Close)
-	pair := certificate.TLS.Certificates[0] // of example.com
-	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	encoded := func(kind string, der []byte) string {
-		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
-	}
-	files{"crt": encoded("CERTIFICATE", pair.Certificate[0]), "key": encoded("PRIVATE KEY", key)}.write(t, dir)
-	address := registryProcess(t, htpasswdAuth, fmt.Sprintf(", tls: {certificate: %s, key: %s}", filepath.Join(dir, "crt"), filepath.Join(dir, "key")))
+	settings, roots := certified(t)
+	address := registryProcess(t, htpasswdAuth, settings)
 	s := step(t, "example.com/shop/composition-edge", "t", map[string]string{"a": files{"index.js": "1"}.write(t, t.TempDir())})
 
 	b := newBench(t, t.TempDir())
@@ -125,8 +147,6 @@ func TestRegistryProcessWithTLS(t *testing.T) {
 	if _, err := b.remote.Has(t.Context(), s.Reference); !errors.As(err, &unreachable) || !strings.Contains(unreachable.Hint(), "certificate of example.com") {
 		t.Errorf("Has, not trusted: got %v", err)
 	}
-	roots := x509.NewCertPool()
-	roots.AddCert(certificate.Certificate())
 	trusting := &images.Client{Keychain: keychain{}, Transport: &http.Transport{
 		DialContext: dial(address), TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
 	}}

@@ -9,6 +9,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"golang.org/x/sync/errgroup"
 	"toa.io/toa/cache"
+	"toa.io/toa/internal/failpoint"
 	"toa.io/toa/orchestrator"
 )
 
@@ -22,6 +23,8 @@ type Remote struct {
 	Client *Client
 	// Blobs has the manifests of what was published before, if they were kept.
 	Blobs *cache.Blobs
+	// Losses are published again whatever the registry says; nil for none.
+	Losses Losses
 
 	known   ledger
 	turn    turns[blobAt]
@@ -40,14 +43,21 @@ func (r *Remote) Traffic() orchestrator.Traffic {
 	return orchestrator.Traffic{Requests: r.Client.Requests(), Bytes: r.Client.Bytes()}
 }
 
-// Has implements orchestrator.Registry.
+// Has implements orchestrator.Registry. An image that the registry is known not
+// to give all of is not there.
 func (r *Remote) Has(ctx context.Context, ref orchestrator.Reference) (string, error) {
 	repo, err := r.repository(ref)
 	if err != nil {
 		return "", err
 	}
 	digest, err := repo.digest(ctx, ref.Tag)
-	if err != nil && !errors.Is(err, cache.ErrNotFound) {
+	if err == nil {
+		ref.Digest = digest
+		err = r.intact(ctx, repo, ref)
+	}
+	if errors.Is(err, cache.ErrNotFound) {
+		digest = ""
+	} else if err != nil {
 		return "", fmt.Errorf("look up %s:%s: %w", ref.Repository, ref.Tag, err)
 	}
 	r.known.tag(tagAt{repo.String(), ref.Tag}, digest)
@@ -130,15 +140,23 @@ func (r *Remote) push(ctx context.Context, repo *repository, image *Image, tag s
 		}
 	}
 	if image.isIndex() {
-		return repo.put(ctx, image.top, tag)
+		return r.store(ctx, repo, image.top, tag)
 	}
+	return nil
+}
+
+func (r *Remote) store(ctx context.Context, repo *repository, doc document, target string) error {
+	if err := repo.put(ctx, doc, target); err != nil {
+		return err
+	}
+	r.mended(repo, doc.Digest)
 	return nil
 }
 
 // put sends a manifest. Where the registry says that it is incomplete, what we
 // took for granted was wrong: each blob is asked for, once.
 func (r *Remote) put(ctx context.Context, repo *repository, one *child, target string) error {
-	err := repo.put(ctx, one.document, target)
+	err := r.store(ctx, repo, one.document, target)
 	var answer *RegistryError
 	if !errors.As(err, &answer) || answer.Status != http.StatusBadRequest && answer.Status != http.StatusNotFound {
 		return err
@@ -149,7 +167,7 @@ func (r *Remote) put(ctx context.Context, repo *repository, one *child, target s
 	}); err != nil {
 		return err
 	}
-	return repo.put(ctx, one.document, target)
+	return r.store(ctx, repo, one.document, target)
 }
 
 func (r *Remote) blobs(ctx context.Context, repo *repository, all []content) error {
@@ -180,21 +198,39 @@ func (r *Remote) ensure(ctx context.Context, repo *repository, c content, ask bo
 		return err
 	}
 	defer release()
-	if r.known.holds(at) || r.isHome(repo, c) {
+	if !r.isLost(repo, c.Digest) && (r.known.holds(at) || r.isHome(repo, c)) {
 		return nil
+	}
+	if err := failpoint.At(failpoint.BlobUpload); err != nil {
+		return err
+	}
+	there, err := r.there(ctx, repo, c, ask)
+	if err == nil && !there {
+		err = repo.upload(ctx, c, r.known.session(repo))
+	}
+	if err == nil {
+		err = failpoint.At(failpoint.BlobUploaded)
+	}
+	if err != nil {
+		return err
+	}
+	if err := r.replaced(ctx, repo, c); err != nil {
+		return err
+	}
+	r.known.hold(repo, c.Digest)
+	return nil
+}
+
+// there tells whether the repository has a blob: from another one now, or of old.
+func (r *Remote) there(ctx context.Context, repo *repository, c content, ask bool) (bool, error) {
+	if r.isLost(repo, c.Digest) {
+		return false, nil
 	}
 	done, err := r.mount(ctx, repo, c)
 	if err == nil && !done && ask {
 		done, err = repo.holds(ctx, c.Digest)
 	}
-	if err == nil && !done {
-		err = repo.upload(ctx, c, r.known.session(repo))
-	}
-	if err != nil {
-		return err
-	}
-	r.known.hold(repo, c.Digest)
-	return nil
+	return done, err
 }
 
 // isHome tells whether the blob is in this repository because its image is,
@@ -246,11 +282,8 @@ func blobsOf(blobs *cache.Blobs, digest string, depth int) []v1.Hash {
 	for _, one := range found.Manifests {
 		all = append(all, blobsOf(blobs, one.Digest.String(), depth-1)...)
 	}
-	for _, layer := range found.Layers {
-		all = append(all, layer.Digest)
-	}
-	if found.Config.Size > 0 {
-		all = append(all, found.Config.Digest)
+	for _, blob := range found.blobs() {
+		all = append(all, blob.Digest)
 	}
 	return all
 }

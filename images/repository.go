@@ -12,6 +12,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 	"toa.io/toa/cache"
+	"toa.io/toa/internal/failpoint"
 )
 
 // manifestTypes is what we read.
@@ -87,7 +88,7 @@ func (r *repository) open(ctx context.Context, d v1.Descriptor) (io.ReadCloser, 
 // small reads what fits into memory, again where the connection breaks while it
 // comes: who gets the answer need not care.
 func (r *repository) small(ctx context.Context, c call, read func(io.Reader) ([]byte, error)) (io.ReadCloser, error) {
-	for tries := (tries{client: r.client}); ; {
+	for tries := (tries{host: r.host}); ; {
 		body, err := r.get(ctx, c)
 		if err != nil {
 			return nil, err
@@ -150,22 +151,17 @@ func (r *repository) upload(ctx context.Context, c content, session *url.URL) er
 			return r.uploadError(c, err)
 		}
 	}
-	for tries := (tries{client: r.client}); ; {
+	err := r.persist(ctx, func() error {
 		session, err := r.begin(ctx, call{})
 		if err == nil {
 			err = r.finish(ctx, session, c)
 		}
-		if err == nil {
-			return nil
-		}
-		again, stopped := tries.again(ctx, nil, err, false)
-		if stopped != nil {
-			return stopped
-		}
-		if !again {
-			return r.uploadError(c, err)
-		}
+		return err
+	})
+	if isTooLarge(err) {
+		err = r.inPieces(ctx, c)
 	}
+	return r.uploadError(c, err)
 }
 
 func (r *repository) uploadError(c content, err error) error {
@@ -182,7 +178,7 @@ var errMounted = errors.New("mounted")
 // the registry does not do it: which status it says so with means nothing. What
 // may be a passing fault is tried once more, for else all blobs are sent.
 func (r *repository) mount(ctx context.Context, c content, from string) (bool, error) {
-	for tries := (tries{client: r.client, faults: maxRetries - 1}); ; {
+	for tries := (tries{host: r.host, faults: maxRetries - 1}); ; {
 		err := r.mountOnce(ctx, c, from)
 		if err == nil || errors.Is(err, errMounted) {
 			return true, nil
@@ -262,6 +258,9 @@ func (r *repository) finish(ctx context.Context, session *url.URL, c content) er
 // put sends a manifest to target, a tag or its digest, and verifies that the
 // registry has it there.
 func (r *repository) put(ctx context.Context, doc document, target string) error {
+	if err := failpoint.At(failpoint.ManifestPut); err != nil {
+		return err
+	}
 	said, err := r.ask(ctx, call{
 		method: http.MethodPut,
 		path:   "manifests/" + target,
@@ -269,9 +268,24 @@ func (r *repository) put(ctx context.Context, doc document, target string) error
 		body:   func() (io.ReadCloser, error) { return memory(doc.raw).open(ctx, doc.Descriptor) },
 		size:   doc.Size,
 	}, http.StatusCreated, http.StatusOK, http.StatusAccepted)
-	want := doc.Digest.String()
-	if err != nil || said.header.Get(digestHeader) == want {
+	if err == nil {
+		err = failpoint.At(failpoint.ManifestStored)
+	}
+	if err == nil {
+		err = r.stands(ctx, said, doc, target)
+	}
+	if err != nil {
 		return err
+	}
+	return failpoint.At(failpoint.ManifestVerified)
+}
+
+// stands verifies that the registry has a manifest at target: its answer says
+// so, or it is asked.
+func (r *repository) stands(ctx context.Context, said answer, doc document, target string) error {
+	want := doc.Digest.String()
+	if said.header.Get(digestHeader) == want {
+		return nil
 	}
 	got, err := r.digest(ctx, target)
 	if err != nil {

@@ -23,7 +23,7 @@ const maxRetries = 4
 
 // tries counts what went wrong with one piece of work.
 type tries struct {
-	client *Client
+	host   *host
 	faults int
 	// since is when the registry first said that it is asked too much.
 	since time.Time
@@ -33,11 +33,12 @@ type tries struct {
 // What was answered is then dropped. Once says that what broke cannot be sent
 // again as it is; what was turned away unread can.
 func (t *tries) again(ctx context.Context, resp *http.Response, err error, once bool) (bool, error) {
-	if wait, complains := complaintOf(resp, err); complains {
+	said, complains := complaintOf(resp, err)
+	if complains {
 		if t.since.IsZero() {
 			t.since = time.Now()
 		}
-		if time.Since(t.since)+wait > t.client.patience() {
+		if time.Since(t.since)+said > t.host.client.patience() {
 			return false, nil
 		}
 		discard(resp)
@@ -46,17 +47,33 @@ func (t *tries) again(ctx context.Context, resp *http.Response, err error, once 
 	if once || t.faults == maxRetries || !retryable(resp, err) {
 		return false, nil
 	}
-	wait := t.client.backoff() << t.faults
+	wait := t.host.client.backoff() << t.faults
 	wait += rand.N(wait) //nolint:gosec // no secret: parallel uploads shall not come back together
-	if resp != nil {
-		wait = max(wait, retryAfter(resp.Header, nil))
-	}
-	if wait > t.client.patience() {
+	wait = max(wait, said)
+	if wait > t.host.client.patience() {
 		return false, nil
 	}
+	t.host.waits("asks for a pause", said)
 	t.faults++
 	discard(resp)
 	return true, sleep(ctx, wait)
+}
+
+// persist does a piece of work, again where that may help.
+func (h *host) persist(ctx context.Context, do func() error) error {
+	for tries := (tries{host: h}); ; {
+		err := do()
+		if err == nil {
+			return nil
+		}
+		again, stopped := tries.again(ctx, nil, err, false)
+		if stopped != nil {
+			return stopped
+		}
+		if !again {
+			return err
+		}
+	}
 }
 
 func discard(resp *http.Response) {
@@ -100,7 +117,7 @@ func retryableStatus(status int) bool {
 }
 
 // complaintOf tells whether the registry says that it is asked too much, and
-// for how long it wants not to be.
+// for how long it wants not to be, whatever its reason.
 func complaintOf(resp *http.Response, err error) (wait time.Duration, complains bool) {
 	var answer *RegistryError
 	switch {
@@ -118,7 +135,7 @@ func complaintOf(resp *http.Response, err error) (wait time.Duration, complains 
 // https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api
 func complaint(resp *http.Response) (wait time.Duration, complains bool) {
 	if resp.StatusCode != http.StatusTooManyRequests && resp.StatusCode != http.StatusForbidden {
-		return 0, false
+		return retryAfter(resp.Header, nil), false
 	}
 	raw, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // as far as it came
 	resp.Body = readAgain{bytes.NewReader(raw), resp.Body}

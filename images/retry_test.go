@@ -46,12 +46,9 @@ func TestPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p pace
 		begin := func() (era int, waited time.Duration) {
-			began := time.Now()
-			era, err := p.begin(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			return era, time.Since(began)
+			era, waited = p.reserve()
+			time.Sleep(waited)
+			return era, waited
 		}
 		first, waited := begin()
 		if waited != 0 {
@@ -80,6 +77,31 @@ func TestPace(t *testing.T) {
 		p.slower(first, 0) // from long ago: the gap stays closed
 		if p.gap != 0 {
 			t.Errorf("gap %s", p.gap)
+		}
+	})
+}
+
+// A wait is told once, however many requests wait, and again only where it has
+// become twice as long.
+func TestWaitIsNewsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var p pace
+		for _, row := range []struct {
+			after, wait time.Duration
+			want        bool
+		}{
+			{0, time.Second, false},
+			{0, 30 * time.Second, true},
+			{0, 30 * time.Second, false},
+			{10 * time.Second, 21 * time.Second, false},
+			{0, 40 * time.Second, true},
+			{39 * time.Second, time.Second, false},
+			{0, 2 * time.Second, true},
+		} {
+			time.Sleep(row.after)
+			if got := p.isNews(row.wait); got != row.want {
+				t.Errorf("isNews(%s) = %t after %s", row.wait, got, row.after)
+			}
 		}
 	})
 }

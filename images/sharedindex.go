@@ -12,6 +12,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 	"toa.io/toa/cache"
+	"toa.io/toa/internal/failpoint"
 	"toa.io/toa/orchestrator"
 )
 
@@ -77,7 +78,12 @@ func (s *SharedIndex) Read(ctx context.Context) error {
 
 // Write tells other machines what the index knows and they do not.
 func (s *SharedIndex) Write(ctx context.Context) error {
-	if err := s.write(ctx); err != nil {
+	err := s.write(ctx)
+	var answer *RegistryError
+	if errors.As(err, &answer) && answer.isRefusal() {
+		err = fmt.Errorf("the account may only read it, which `cache.write: never` states: %w", err)
+	}
+	if err != nil {
 		return fmt.Errorf("write shared index %s: %w", s.repository(), err)
 	}
 	return nil
@@ -104,6 +110,9 @@ func (s *SharedIndex) write(ctx context.Context) error {
 			return err
 		}
 		put, err := s.put(ctx, repo, shards)
+		if err == nil {
+			err = failpoint.At(failpoint.SharedStored)
+		}
 		if err != nil {
 			return err
 		}
@@ -221,6 +230,9 @@ func readBlob(ctx context.Context, repo *repository, d v1.Descriptor) ([]byte, e
 
 // put stores shards and makes the tag name them.
 func (s *SharedIndex) put(ctx context.Context, repo *repository, shards [][]byte) (digest string, err error) {
+	if err := failpoint.At(failpoint.SharedPut); err != nil {
+		return "", err
+	}
 	config := content{Descriptor: describe(sharedConfigType, []byte("{}")), origin: memory("{}")}
 	manifest := v1.Manifest{SchemaVersion: 2, MediaType: types.OCIManifestSchema1, Config: config.Descriptor}
 	blobs := []content{config}

@@ -40,6 +40,21 @@ func parseManifest(raw []byte) (manifest, error) {
 	return m, nil
 }
 
+// blobs are the layers and the config, without layers that registries are not
+// meant to hold; an index has none.
+func (m manifest) blobs() []v1.Descriptor {
+	var all []v1.Descriptor
+	for _, layer := range m.Layers {
+		if layer.MediaType.IsDistributable() {
+			all = append(all, layer)
+		}
+	}
+	if m.Config.Size > 0 {
+		all = append(all, m.Config)
+	}
+	return all
+}
+
 // shelf reads manifests and configs of an image that is published somewhere:
 // from the cache, or from there and into the cache.
 type shelf struct {

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"maps"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -34,18 +36,24 @@ var scriptFaults = map[string]faultproxy.Fault{
 	"unknown": faultproxy.Status(http.StatusNotFound, `{"errors":[{"code":"NAME_UNKNOWN","message":"no such repository"}]}`),
 	"500":     faultproxy.Status(http.StatusInternalServerError, ""),
 	"limit":   faultproxy.Status(http.StatusTooManyRequests, "", "Retry-After", "3600"),
+	"pause":   faultproxy.Status(http.StatusTooManyRequests, "", "Retry-After", "2"),
+	"busy":    faultproxy.Status(http.StatusServiceUnavailable, "", "Retry-After", "2"),
+	"1MiB":    faultproxy.Limit(1 << 20),
+	"100KiB":  faultproxy.Limit(100 << 10),
 	"lost":    faultproxy.Lost,
 }
 
-// injectFault makes all requests of a kind fail from now on; a lost answer is
-// lost once.
+// passing are faults that strike once.
+var passing = map[string]bool{"pause": true, "busy": true, "lost": true}
+
+// injectFault makes all requests of a kind fail from now on, or the next one.
 func injectFault(ts *testscript.TestScript, neg bool, args []string) {
 	value, ok := proxies.Load(ts.Getenv("WORK"))
 	if neg || !ok || len(args) != 2 || scriptFaults[args[1]] == nil {
-		ts.Fatalf("usage: faults, then fault KIND unknown|500|limit|lost")
+		ts.Fatalf("usage: faults, then fault KIND %s", strings.Join(slices.Sorted(maps.Keys(scriptFaults)), "|"))
 	}
 	rule := faultproxy.Rule{Kind: faultproxy.Kind(args[0]), From: 1, Fault: scriptFaults[args[1]]}
-	if args[1] == "lost" {
+	if passing[args[1]] {
 		rule.Count = 1
 	}
 	value.(*faultproxy.Proxy).Inject(rule)

@@ -15,6 +15,8 @@ import (
 
 	"github.com/distribution/distribution/v3/configuration"
 	"github.com/distribution/distribution/v3/registry/handlers"
+	_ "github.com/distribution/distribution/v3/registry/storage/cache/memory"
+	_ "github.com/distribution/distribution/v3/registry/storage/driver/filesystem"
 	_ "github.com/distribution/distribution/v3/registry/storage/driver/inmemory"
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/sirupsen/logrus"
@@ -80,6 +82,8 @@ func TestScripts(t *testing.T) {
 			"fault":       injectFault,
 			"heal":        healFaults,
 			"deletechild": deleteChild,
+			"tokens":      startTokens,
+			"login":       login,
 			"gate":        gate,
 			"retag":       retag,
 			"image":       pushImage,
@@ -124,14 +128,18 @@ func (a *accessLog) take() []string {
 
 var logs sync.Map // work directory → *accessLog
 
-// startRegistry starts the distribution registry, in memory, and puts its
-// address into $REGISTRY.
+// startRegistry starts the distribution registry and puts its address into
+// $REGISTRY. It is in memory, or in a directory: then it remembers which blobs
+// there are instead of looking.
 func startRegistry(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 0 {
-		ts.Fatalf("usage: registry")
+	if neg || len(args) > 1 {
+		ts.Fatalf("usage: registry [DIR]")
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	config := &configuration.Configuration{Storage: configuration.Storage{"inmemory": {}, "delete": {"enabled": true}}}
+	if len(args) == 1 {
+		config.Storage = configuration.Storage{"filesystem": {"rootdirectory": ts.MkAbs(args[0])}, "cache": {"blobdescriptor": "inmemory"}}
+	}
 	config.Log.Level = "error"
 	config.Log.AccessLog.Disabled = true
 	log := &accessLog{}

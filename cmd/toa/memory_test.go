@@ -17,7 +17,7 @@ import (
 
 // A push takes no more memory for larger layers. Four of TOA_TEST_LAYER MiB
 // (default 96; `make memory` takes 2048) go from a base on disk to a registry
-// that keeps nothing.
+// that keeps nothing. GoogleContainerTools/kaniko#1680
 func TestMemoryOfAPush(t *testing.T) {
 	size := int64(96)
 	if text := os.Getenv("TOA_TEST_LAYER"); text != "" {

@@ -65,6 +65,17 @@ func Status(status int, body string, headers ...string) Fault {
 	}
 }
 
+// Limit refuses bodies of more than n bytes, unread, as proxies do.
+func Limit(n int64) Fault {
+	return func(p *Proxy, w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength > n {
+			w.WriteHeader(http.StatusRequestEntityTooLarge)
+			return
+		}
+		p.next.ServeHTTP(w, r)
+	}
+}
+
 // Expired lets the registry refuse the request in its own way: as one that
 // carries no credentials. The body is not read.
 func Expired(p *Proxy, w http.ResponseWriter, r *http.Request) {

@@ -1,5 +1,5 @@
 // Package faultproxy stands in front of a registry and does to chosen requests
-// what networks, proxies and busy registries do. It is for tests and benchmarks
+// what networks, proxies and busy registries do. It is for tests
 // only. It knows the requests of the distribution specification, nothing of
 // images.
 //
@@ -43,7 +43,6 @@ type Proxy struct {
 	next   http.Handler
 	server *httptest.Server
 	closed chan struct{}
-	delay  atomic.Int64
 
 	mu    sync.Mutex // guards what follows
 	rules []*armed
@@ -97,9 +96,6 @@ func (p *Proxy) Heal(repository string) {
 	p.rules = slices.DeleteFunc(p.rules, func(r *armed) bool { return r.Repository == repository })
 }
 
-// Delay holds every request up from now on, as a long line does.
-func (p *Proxy) Delay(each time.Duration) { p.delay.Store(int64(each)) }
-
 // Struck is how many calls the rules about a repository have struck.
 func (p *Proxy) Struck(repository string) int {
 	p.mu.Lock()
@@ -131,9 +127,6 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer p.mu.Unlock()
 		p.log = append(p.log, Request{Kind: about.kind, Repository: about.repository, Bytes: body.read.Load()})
 	}()
-	if !p.hold(r, time.Duration(p.delay.Load())) {
-		return
-	}
 	if fault := p.strike(about); fault != nil {
 		fault(p, w, r)
 		return

@@ -182,14 +182,12 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-func TestDelay(t *testing.T) {
+func TestLimit(t *testing.T) {
 	p, _ := newProxy(t)
-	p.Delay(30 * time.Millisecond)
-	began := time.Now()
-	if g := send(t, p, "GET", manifest, ""); g.status != 200 || g.body != "content" {
-		t.Errorf("got %+v", g)
-	}
-	if took := time.Since(began); took < 30*time.Millisecond {
-		t.Errorf("took %s, want 30ms at least", took)
+	p.Inject(faultproxy.Rule{From: 1, Fault: faultproxy.Limit(3)})
+	for body, want := range map[string]int{"": 200, "abc": 200, "abcd": 413} {
+		if g := send(t, p, "PUT", manifest, body); g.status != want {
+			t.Errorf("a body of %d bytes: %d, want %d", len(body), g.status, want)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -199,12 +200,18 @@ func (im *image) done() string {
 	return "built in " + seconds(im.elapsed)
 }
 
-// failure is the text of the image's error, as lines that are safe to show.
+// failure is the text of the image's error and how to mend it, as lines that are
+// safe to show.
 func (im *image) failure() []string {
 	if im.err == nil {
 		return nil
 	}
-	return lines(im.err.Error())
+	told := lines(im.err.Error())
+	var hinted interface{ Hint() string }
+	if errors.As(im.err, &hinted) && hinted.Hint() != "" {
+		told = append(told, lines(hinted.Hint())...)
+	}
+	return told
 }
 
 // names lists IDs, but not more than limit.
