@@ -14,7 +14,7 @@ var house = arch.Law{
 	Module: "toa.io/toa",
 	Rooms: map[string]arch.Room{
 		"graph":     {},
-		"cache":     {},
+		"cache":     {Imports: []string{"internal/failpoint"}},
 		"templates": {},
 
 		"document": {},
@@ -24,18 +24,19 @@ var house = arch.Law{
 		"extensions/bridge": {Imports: []string{"extensions", "workspace", "document"}},
 		"chart":             {Imports: []string{"workspace", "extensions", "document", "graph"}},
 
-		"orchestrator": {Imports: []string{"workspace", "graph", "cache", "templates", "chart"}},
+		"orchestrator": {Imports: []string{"internal/failpoint", "workspace", "graph", "cache", "templates", "chart"}},
 
-		"images":          {Imports: []string{"orchestrator", "workspace", "graph", "cache", "templates"}},
+		"images":          {Imports: []string{"internal/failpoint", "orchestrator", "workspace", "graph", "cache", "templates"}},
 		"images/buildkit": {Imports: []string{"images", "orchestrator", "graph", "cache", "templates"}},
 		"images/docker":   {Imports: []string{"images", "orchestrator", "cache", "templates"}},
 
-		"release":         {Imports: []string{"chart", "orchestrator", "workspace", "document", "cache"}},
-		"release/cluster": {Imports: []string{"release", "chart", "orchestrator", "workspace", "cache"}},
+		"release":         {Imports: []string{"internal/failpoint", "chart", "orchestrator", "workspace", "document", "cache"}},
+		"release/cluster": {Imports: []string{"internal/failpoint", "release", "chart", "orchestrator", "workspace", "cache"}},
 
 		"registry": {},
 
-		"internal/sources": {},
+		"internal/failpoint": {},
+		"internal/sources":   {},
 
 		"internal/ui":  {Imports: []string{"orchestrator", "graph"}},
 		"internal/sdk": {Imports: []string{"registry", "release/cluster", "images/buildkit", "images", "release", "chart", "orchestrator", "workspace", "cache"}},
@@ -47,8 +48,10 @@ var house = arch.Law{
 		"internal/enginetest": {},
 		"internal/faultproxy": {},
 		"internal/kubetest":   {},
+		"internal/tokentest":  {},
 		"internal/treetest":   {Imports: []string{"cache"}},
 
+		"bench/fleet":       {Imports: []string{"cache", "images", "orchestrator", "templates"}},
 		"bench/generate":    {},
 		"bench/hash":        {Imports: []string{"cache"}},
 		"bench/openread":    {},
@@ -70,7 +73,7 @@ var house = arch.Law{
 		{Module: "github.com/containerd", Rooms: []string{"images/buildkit"}, Tests: []string{"images"}},
 		{
 			Module: "github.com/google/go-containerregistry",
-			Rooms:  []string{"images", "bench/remotewrite", "internal/enginetest"},
+			Rooms:  []string{"images", "bench/fleet", "bench/remotewrite", "internal/enginetest"},
 			Tests:  []string{"cmd/toa", "internal/cli", "images/buildkit", "images/docker", "bench/rebuild"}, // they link it already, through images
 		},
 
@@ -83,6 +86,7 @@ var house = arch.Law{
 		{Module: "github.com/vbauerster/mpb/v8", Rooms: []string{"internal/ui"}},
 		{Module: "golang.org/x/term", Rooms: []string{"internal/ui", "internal/cli"}},
 
+		{Module: "github.com/Masterminds/semver/v3", Rooms: []string{"workspace"}},
 		{Module: "go.yaml.in/yaml", Rooms: []string{"document"}, Tests: []string{"*"}},
 		{Module: "github.com/distribution/distribution/v3", Rooms: []string{"registry", "internal/enginetest", "bench/registry"}, Tests: []string{"*"}},
 
