@@ -95,7 +95,8 @@ func thingsIn(root, pattern string) ([]thing, error) {
 	return all, nil
 }
 
-// measure finds out how large a thing is and when it was used. What others delete meanwhile does not count.
+// measure finds out how large a thing is and when it was used. What others delete
+// meanwhile does not count.
 func measure(path string) (thing, error) {
 	one := thing{path: path}
 	if info, err := os.Lstat(path + LockSuffix); err == nil {

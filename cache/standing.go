@@ -64,9 +64,10 @@ func (f *Files) Stand(name string, note []byte) {
 	f.standing = map[string][]byte{name: seal(f.key(name), p.buf)}
 }
 
-// packListings names the listings that did not hold when the run began. Nobody
-// has asked for these, or they would have been made anew.
+// packListings counts the listings and names those that did not hold when the
+// run began. Nobody has asked for these, or they would have been made anew.
 func (f *Files) packListings(p *packer) {
+	p.uint(uint64(len(f.known)))
 	var fallen []string
 	for _, dir := range sortedKeys(f.known) {
 		if !f.known[dir].holds {
@@ -79,7 +80,12 @@ func (f *Files) packListings(p *packer) {
 	}
 }
 
+// listingsStand tells whether all listings are there and hold, but for those that
+// did not then. One may have been dropped since, because it was damaged.
 func (f *Files) listingsStand(u *unpacker) bool {
+	if u.uint() != uint64(len(f.known)) {
+		return false
+	}
 	fallen := map[string]bool{}
 	for n := u.uint(); n > 0 && !u.bad; n-- {
 		fallen[u.string()] = true

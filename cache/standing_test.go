@@ -1,11 +1,14 @@
 package cache_test
 
 import (
+	"bytes"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"go.etcd.io/bbolt"
 
 	"toa.io/toa/cache"
 )
@@ -149,6 +152,28 @@ func TestNoteOfOlderFilesIsNotKept(t *testing.T) {
 	must(t, early.Close())
 	if g.stands() {
 		t.Error("what was true of the old file is said of the new one")
+	}
+}
+
+// A listing that was damaged and dropped says nothing of its directory any more.
+func TestNoteWithoutItsListingsDoesNotStand(t *testing.T) {
+	g := newGround(t)
+	g.stand()
+	db, err := bbolt.Open(g.db, 0o600, nil)
+	must(t, err)
+	must(t, db.Update(func(tx *bbolt.Tx) error {
+		trees := tx.Bucket([]byte("trees/v2"))
+		name, value := trees.Cursor().First()
+		return trees.Put(bytes.Clone(name), append(bytes.Clone(value), 0))
+	}), db.Close())
+	if g.stands() {
+		t.Error("it stands on a damaged listing")
+	}
+	if _, err := cache.OpenDB(g.db, nil).Verify(); err != nil {
+		t.Log(err)
+	}
+	if g.stands() {
+		t.Error("it stands without its listing")
 	}
 }
 

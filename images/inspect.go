@@ -25,9 +25,10 @@ type Inspector struct {
 }
 
 // Inspect returns the digests of manifests and blobs that the registry does not
-// give, or gives other bytes for, sorted: none where the image is whole. Nothing is believed of an answer without content:
-// a registry may say that it has a blob which its garbage collection has taken
-// (distribution/distribution#3743). An error is no such answer.
+// give, or gives other bytes for, sorted: none where the image is whole. Nothing
+// is believed of an answer without content: a registry may say that it has a blob
+// which its garbage collection has taken (distribution/distribution#3743). An
+// error is no such answer.
 func (i *Inspector) Inspect(ctx context.Context, repository, digest string) ([]string, error) {
 	repo, err := i.Client.repository(repository)
 	if err != nil {
