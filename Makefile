@@ -109,7 +109,7 @@ fuzz: ## run each fuzz target for FUZZ_TIME (default 20s)
 
 .PHONY: crash
 crash: build engines ## kill RUNS runs of the real binary at random (default 3000), and make as many fail at each step
-	TOA_TEST_BINARY=$(CURDIR)/dist/toa TOA_TEST_CRASH=$(RUNS) go test ./cmd/toa -run 'TestRunsKilled|TestFailpoints' -v -count=1 -timeout 2h
+	TOA_TEST_BINARY=$(CURDIR)/dist/toa TOA_TEST_CRASH=$(RUNS) TOA_TEST_SEEDS=$$(($(RUNS) / 130)) go test ./cmd/toa -run 'TestRunsKilled|TestFailpoints' -v -count=1 -timeout 2h
 	$(WITH_ENGINES) go test -tags failpoint ./release/cluster -run TestStruck -v -count=1 -timeout 1h
 
 .PHONY: memory

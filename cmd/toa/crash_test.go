@@ -176,7 +176,7 @@ func TestRunsKilledAtEachRequest(t *testing.T) {
 
 func TestRunsKilledAtRandom(t *testing.T) {
 	t.Parallel()
-	runs := wantedCrashes(t)
+	runs := wanted(t, "TOA_TEST_CRASH", crashRuns)
 	const sites = 4
 	var group errgroup.Group
 	for range sites {
@@ -189,18 +189,18 @@ func TestRunsKilledAtRandom(t *testing.T) {
 	_ = group.Wait()
 }
 
-// wantedCrashes is crashRuns, or what TOA_TEST_CRASH says.
-func wantedCrashes(t *testing.T) int {
+// wanted is a number that a variable may state.
+func wanted(t *testing.T, variable string, usual int) int {
 	t.Helper()
-	text := os.Getenv("TOA_TEST_CRASH")
+	text := os.Getenv(variable)
 	if text == "" {
-		return crashRuns
+		return usual
 	}
-	runs, err := strconv.Atoi(text)
+	n, err := strconv.Atoi(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return runs
+	return n
 }
 
 func (s *crashSite) crash(t *testing.T, runs int) {
