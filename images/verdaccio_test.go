@@ -1,103 +1,27 @@
 package images_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"toa.io/toa/cache"
 	"toa.io/toa/images"
+	"toa.io/toa/internal/npmtest"
 )
 
-// verdaccio is a real npm registry, a process of its own, that tells nothing to
-// who has not logged in.
+// verdaccio is a real registry for npm with a user.
 type verdaccio struct{ url, token string }
 
 func newVerdaccio(t *testing.T) *verdaccio {
 	t.Helper()
-	program := "verdaccio"
-	if engine := os.Getenv("TOA_TEST_VERDACCIO"); engine != "" {
-		program = filepath.Join(engine, "node_modules", ".bin", program)
-	}
-	program, err := exec.LookPath(program)
-	if err != nil {
-		t.Skip("no verdaccio: run test/setup verdaccio and set TOA_TEST_VERDACCIO, or put it in PATH")
-	}
-	dir, address := t.TempDir(), freeAddress(t)
-	files{"config.yaml": `
-storage: ./storage
-auth: {htpasswd: {file: ./htpasswd, max_users: 10}}
-packages: {"**": {access: $authenticated, publish: $authenticated}}
-web: {enable: false}
-log: {type: stdout, format: json, level: fatal}
-`}.write(t, dir)
-	child := exec.Command(program, "--config", filepath.Join(dir, "config.yaml"), "--listen", address)
-	child.Dir = dir
-	child.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = syscall.Kill(-child.Process.Pid, syscall.SIGKILL)
-		_ = child.Wait()
-	})
-	v := &verdaccio{url: "http://" + address}
-	v.login(t)
-	return v
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
-}
-
-// login makes a user as soon as the registry answers, and keeps the token.
-func (v *verdaccio) login(t *testing.T) {
-	t.Helper()
-	user, err := json.Marshal(map[string]string{"name": "tester", "password": "secret-of-tester"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	deadline, ticker := time.Now().Add(2*time.Minute), time.NewTicker(50*time.Millisecond)
-	defer ticker.Stop()
-	for ; ; <-ticker.C {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, v.url+"/-/user/org.couchdb.user:tester", bytes.NewReader(user))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Content-Type", "application/json")
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			if time.Now().After(deadline) {
-				t.Fatalf("verdaccio does not answer: %v", err)
-			}
-			continue
-		}
-		var said struct{ Token string }
-		err = json.NewDecoder(resp.Body).Decode(&said)
-		_ = resp.Body.Close()
-		if err != nil || said.Token == "" {
-			t.Fatalf("log in: %s, %v", resp.Status, err)
-		}
-		v.token = said.Token
-		return
-	}
+	started := npmtest.Start(t)
+	return &verdaccio{url: started.URL, token: started.Token}
 }
 
 // config is the .npmrc of who has logged in.

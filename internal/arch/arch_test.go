@@ -48,6 +48,7 @@ var house = arch.Law{
 		"internal/enginetest": {},
 		"internal/faultproxy": {},
 		"internal/kubetest":   {},
+		"internal/npmtest":    {},
 		"internal/tokentest":  {},
 		"internal/treetest":   {Imports: []string{"cache"}},
 
