@@ -46,7 +46,7 @@ func Start(t *testing.T) Registry {
 	if err := os.WriteFile(filepath.Join(dir, "config.yaml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	child := exec.Command(program, "--config", filepath.Join(dir, "config.yaml"), "--listen", address) //nolint:gosec // what whoever runs the tests names
+	child := exec.CommandContext(t.Context(), program, "--config", filepath.Join(dir, "config.yaml"), "--listen", address) //nolint:gosec // what whoever runs the tests names
 	child.Dir, child.SysProcAttr = dir, group()
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
