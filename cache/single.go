@@ -38,7 +38,8 @@ func (f *Files) Keep(path string, content, memo []byte) {
 		s.digest = Digest(content)
 		// The stamp may be of a later content: it counts only if it is older
 		// than this run, and so than the reading of content.
-		if at, err := f.stampOf(path); err == nil {
+		at, err := f.look(path)
+		if at, err = regularFile(path, at, err); err == nil {
 			s.stamp, s.settled = at, at.settled(f.begun)
 		}
 	}
@@ -65,9 +66,8 @@ func (f *Files) single(path string) (single, error) {
 		}
 		return s, nil
 	}
-	f.observe(path)
-	at, err := f.stampOf(path)
-	if err != nil {
+	at, err := f.observe(path)
+	if at, err = regularFile(path, at, err); err != nil {
 		if errors.Is(err, ErrNotFound) && have && before.absent {
 			f.learnAbsence(path, before)
 			return before, err
@@ -135,16 +135,14 @@ func (f *Files) read(path string, at stamp) (Key, error) {
 	return digest, nil
 }
 
-func (f *Files) stampOf(path string) (stamp, error) {
-	var st unix.Stat_t
-	if err := statAt(f.root, append([]byte(path), 0), &st, 0); err != nil {
-		if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) {
-			return stamp{}, fmt.Errorf("%s: %w", path, ErrNotFound)
-		}
+// regularFile refuses what look has found where it is no regular file.
+func regularFile(path string, at stamp, err error) (stamp, error) {
+	switch {
+	case err != nil:
 		return stamp{}, &FileError{Path: path, Msg: "stat: " + err.Error()}
-	}
-	at := stampOf(&st)
-	if at.mode&unix.S_IFMT != unix.S_IFREG {
+	case at == stamp{}:
+		return stamp{}, fmt.Errorf("%s: %w", path, ErrNotFound)
+	case at.mode&unix.S_IFMT != unix.S_IFREG:
 		return stamp{}, &FileError{Path: path, Msg: "it is not a regular file"}
 	}
 	return at, nil

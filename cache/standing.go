@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	pathpkg "path"
 	"strings"
 
@@ -127,16 +126,16 @@ func (f *Files) look(path string) (stamp, error) {
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR):
 		return stamp{}, nil
 	default:
-		return stamp{}, fmt.Errorf("stat %s: %w", path, err)
+		return stamp{}, err
 	}
 }
 
-// observe notes that the run is about to look at a path. What has changed just
-// now, or cannot be told, makes that the run stands for nothing.
-func (f *Files) observe(path string) {
+// observe is look, and notes that the run is about to read what is there. What
+// has changed just now, or cannot be told, makes that the run stands for nothing.
+func (f *Files) observe(path string) (stamp, error) {
 	at, err := f.look(path)
 	if err == nil && f.covers(path, at) {
-		return
+		return at, nil
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -144,6 +143,7 @@ func (f *Files) observe(path string) {
 		f.observed[path] = at
 	}
 	f.unsteady = f.unsteady || err != nil || !at.settled(f.begun)
+	return at, err
 }
 
 // covers tells whether a path cannot change without its directory's listing.

@@ -57,6 +57,14 @@ func (r *registry) follow(log *bufio.Scanner) {
 	}
 }
 
+// end closes the registry when a measurement returns; that this fails counts
+// where nothing else did.
+func (r *registry) end(err *error) {
+	if closed := r.close(); *err == nil {
+		*err = closed
+	}
+}
+
 func (r *registry) close() error {
 	if err := r.input.Close(); err != nil {
 		return fmt.Errorf("stop registry: %w", err)

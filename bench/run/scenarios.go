@@ -158,11 +158,7 @@ func measurePush(ctx context.Context, t tools, dir string, runs int) (ours, peer
 	if err != nil {
 		return ours, peer, err
 	}
-	defer func() {
-		if closed := server.close(); err == nil {
-			err = closed
-		}
-	}()
+	defer server.end(&err)
 	workspace, cache := workspaceIn(dir), filepath.Join(dir, "cache")
 	component := filepath.Join(workspace, "components", "bench.c0")
 	edit := func(who string) func(int) error {
@@ -191,11 +187,7 @@ func measureRebuild(ctx context.Context, t tools, dir string, runs int) (ours, p
 	if err != nil {
 		return ours, peer, err
 	}
-	defer func() {
-		if closed := server.close(); err == nil {
-			err = closed
-		}
-	}()
+	defer server.end(&err)
 	workspace, cache := workspaceIn(dir), filepath.Join(dir, "cache")
 	return compare(ctx, runs, server.requests,
 		side{name: "toa graph build --rebuild", command: func(i int) *exec.Cmd {
@@ -215,11 +207,7 @@ func measureFleet(images int, delay time.Duration) func(context.Context, tools, 
 		if err != nil {
 			return ours, peer, err
 		}
-		defer func() {
-			if closed := server.close(); err == nil {
-				err = closed
-			}
-		}()
+		defer server.end(&err)
 		fleet := func(who string, i int, more ...string) *exec.Cmd {
 			more = append(more, "-images", strconv.Itoa(images), "-seed", strconv.Itoa(i), "-delay", delay.String())
 			return t.our(ctx, "fleet", append(more, fmt.Sprintf("%s/%s%d", server.address, who, i))...)
