@@ -261,11 +261,11 @@ func TestTokenThatRunsOutBeforeALayer(t *testing.T) {
 // A token is not used to its last moment.
 func TestTokenIsRenewedInTime(t *testing.T) {
 	reg := newRegistry(t)
-	asked := 0
+	var asked atomic.Int32
 	reg.intercept(func(w http.ResponseWriter, r *http.Request) bool {
 		switch {
 		case r.URL.Path == "/token":
-			asked++
+			asked.Add(1)
 			_, _ = fmt.Fprint(w, `{"token":"x","expires_in":1}`)
 		case r.Header.Get("Authorization") == "":
 			w.Header().Set("WWW-Authenticate", `Bearer realm="http://`+reg.host+`/token",service="x"`)
@@ -278,10 +278,10 @@ func TestTokenIsRenewedInTime(t *testing.T) {
 	b := newBench(t, t.TempDir())
 	ref := orchestrator.Reference{Repository: reg.host + "/shop/x", Tag: "t"}
 	deadline := time.Now().Add(30 * time.Second)
-	for asked < 2 && time.Now().Before(deadline) {
+	for asked.Load() < 2 && time.Now().Before(deadline) {
 		if _, err := b.remote.Has(t.Context(), ref); !errors.Is(err, cache.ErrNotFound) {
 			t.Fatal(err)
 		}
 	}
-	same(t, "tokens", asked, 2)
+	same(t, "tokens", asked.Load(), 2)
 }

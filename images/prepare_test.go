@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"toa.io/toa/cache"
@@ -40,12 +41,11 @@ func TestPreparedUploadThatRanOut(t *testing.T) {
 	if err := b.remote.Prepare(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	gone := false
+	var gone atomic.Bool // blobs go up beside each other
 	reg.intercept(func(w http.ResponseWriter, r *http.Request) bool {
-		if gone || r.Method != http.MethodPut {
+		if r.Method != http.MethodPut || gone.Swap(true) {
 			return false
 		}
-		gone = true
 		w.WriteHeader(http.StatusNotFound)
 		_, _ = io.WriteString(w, `{"errors":[{"code":"BLOB_UPLOAD_UNKNOWN"}]}`)
 		return true
