@@ -2,7 +2,6 @@ package cache
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -102,30 +101,15 @@ func measure(path string) (thing, error) {
 	if info, err := os.Lstat(path + LockSuffix); err == nil {
 		one.used = info.ModTime()
 	}
-	err := filepath.WalkDir(path, func(_ string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return ignoringGone(err)
-		}
-		info, err := entry.Info()
-		if err != nil {
-			return ignoringGone(err)
-		}
+	err := walk(path, func(info fs.FileInfo) {
 		if info.ModTime().After(one.used) {
 			one.used = info.ModTime()
 		}
-		if !entry.IsDir() {
-			one.size += info.Size()
+		if !info.IsDir() {
+			one.size += taken(info)
 		}
-		return nil
 	})
 	return one, err
-}
-
-func ignoringGone(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
 }
 
 // drop removes a thing unless somebody uses it.

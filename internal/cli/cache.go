@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -63,11 +61,11 @@ func (g *globals) cacheStatus() error {
 	}
 	fmt.Fprintln(g.io.Out, root)
 	for _, part := range kept {
-		files, bytes, err := measure(filepath.Join(root, part.dir))
+		usage, err := cache.Measure(filepath.Join(root, part.dir))
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(g.io.Out, "  %-7s %9s in %-12s %s\n", part.dir, mebibytes(bytes), count(files, "file"), part.what)
+		fmt.Fprintf(g.io.Out, "  %-8s %9s in %-12s %s\n", part.dir, mebibytes(usage.Bytes), count(usage.Files, "file"), part.what)
 	}
 	return nil
 }
@@ -98,24 +96,6 @@ func (g *globals) clearPart(root, dir string) error {
 		g.warn(count(busy, "workspace") + " in " + filepath.Join(root, dir) + " in use: left alone")
 	}
 	return err
-}
-
-func measure(dir string) (files int, bytes int64, err error) {
-	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil // it may be deleted at any time
-		}
-		if err != nil || d.IsDir() {
-			return err
-		}
-		info, err := d.Info()
-		if err == nil {
-			files++
-			bytes += info.Size()
-		}
-		return nil
-	})
-	return files, bytes, err
 }
 
 func mebibytes(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }

@@ -69,11 +69,11 @@ func (x *examination) cache() finding {
 			return finding{Status: findingMissing, Text: strings.TrimSpace(strings.TrimPrefix(line, "toa: ")), Hint: "name a directory that you alone can write, on a disk of this machine: --cache-dir or TOA_CACHE_DIR"}
 		}
 	}
-	files, size, err := measure(dir)
+	usage, err := cache.Measure(dir)
 	if err != nil {
 		return missing(fmt.Errorf("measure cache: %w", err))
 	}
-	return fine(fmt.Sprintf("%s, %s in %s", dir, mebibytes(size), count(files, "file")))
+	return fine(fmt.Sprintf("%s, %s in %s", dir, mebibytes(usage.Bytes), count(usage.Files, "file")))
 }
 
 // oldestNode is the first version of Node.js whose npm does as we ask.
