@@ -10,7 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"toa.io/toa/cache"
 	"toa.io/toa/graph"
+	"toa.io/toa/orchestrator"
 )
 
 // NeedsEngineError says that a step has something that must run inside the
@@ -38,6 +40,23 @@ func (e *NeedsEngineError) Hint() string {
 		return "say `build.scripts: ignore` if the packages work without their install scripts, or use a builder with an engine"
 	}
 	return "use a base image that has it done already, or a builder with an engine"
+}
+
+// NotOnDiskError says that an image is not in the layout, or not with all of its
+// blobs. It is a cache.ErrNotFound.
+type NotOnDiskError struct {
+	Reference orchestrator.Reference
+}
+
+func (e *NotOnDiskError) Error() string {
+	return fmt.Sprintf("image %s is not on disk", e.Reference)
+}
+
+func (e *NotOnDiskError) Unwrap() error { return cache.ErrNotFound }
+
+// Hint is how to mend it.
+func (e *NotOnDiskError) Hint() string {
+	return "`toa images ls` lists those that are; `toa build` makes them"
 }
 
 // NoPlatformError says that a base image is not made for a platform.

@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/types"
+	"toa.io/toa/cache"
 	"toa.io/toa/orchestrator"
 )
 
@@ -82,25 +83,38 @@ func references(ctx context.Context, dir layoutDir, repository string) []orchest
 // archive of Docker's: docker load, podman load and ctr images import read it,
 // and know the image by its full name. What Docker keeps of several platforms
 // is its own business; a docker without the containerd image store takes this
-// machine's, or else the first. It returns cache.ErrNotFound for what is not
-// published here. Equal images give equal bytes.
+// machine's, or else the first. It returns a NotOnDiskError for what is not
+// here. Equal images give equal bytes.
 func (l *Layout) Export(ctx context.Context, ref orchestrator.Reference, w io.Writer) error {
 	dir, err := l.dir(ref.Repository)
 	if err != nil {
 		return err
 	}
-	d, err := dir.tagged(ref.Tag)
-	if err != nil {
-		return err
-	}
-	all, err := dir.complete(ctx, d)
-	if err != nil {
-		return err
+	ref, all, err := dir.find(ctx, ref)
+	switch {
+	case errors.Is(err, cache.ErrNotFound):
+		return &NotOnDiskError{Reference: ref}
+	case err != nil:
+		return fmt.Errorf("export %s: %w", ref, err)
 	}
 	if err := export(ctx, w, dir, ref, all); err != nil {
 		return fmt.Errorf("export %s: %w", ref, err)
 	}
 	return nil
+}
+
+// find looks for the image that a reference means, by its tag, by its digest, or by
+// both, which then agree. It returns the tag too, and the image's blobs, itself first.
+func (l layoutDir) find(ctx context.Context, ref orchestrator.Reference) (orchestrator.Reference, []v1.Descriptor, error) {
+	for _, d := range l.index().Manifests {
+		tag := d.Annotations[tagAnnotation]
+		if (ref.Tag == "" || tag == ref.Tag) && (ref.Digest == "" || d.Digest.String() == ref.Digest) {
+			ref.Tag = tag
+			all, err := l.complete(ctx, d)
+			return ref, all, err
+		}
+	}
+	return ref, nil, cache.ErrNotFound
 }
 
 // export writes the archive of an image whose blobs are all, itself first.

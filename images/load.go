@@ -48,7 +48,7 @@ func (d Docker) Load(ctx context.Context, from *Layout, ref orchestrator.Referen
 	err := load.Run(ctx)
 	_ = reader.Close()
 	if failed := <-exported; failed != nil && !errors.Is(failed, io.ErrClosedPipe) {
-		err = failed
+		return fmt.Errorf("load into Docker: %w", failed) // what Docker says of half an archive helps nobody
 	}
 	if err != nil {
 		return fmt.Errorf("load %s into Docker: %w%s", ref, err, said.after(": "))

@@ -180,7 +180,7 @@ func (g *globals) buildWith(ctx context.Context, environment string, f *buildFla
 		s.keepStanding(f, trust, o, plan, summary)
 	}
 	if layout, ok := registry.(*images.Layout); ok && f.local && summary.OK {
-		return summary, s.load(ctx, summary, layout)
+		return summary, s.loadBuilt(ctx, summary, layout)
 	}
 	return summary, nil
 }

@@ -36,7 +36,7 @@ func imagesCommand(g *globals) *cobra.Command {
 		},
 	}
 	export.Flags().StringVarP(&output, "output", "o", "-", "the file to write, or - for standard output")
-	cmd.AddCommand(list, export, imagesRuntime(g))
+	cmd.AddCommand(list, export, imagesLoad(g), imagesRuntime(g))
 	return cmd
 }
 

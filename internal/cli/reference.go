@@ -1,14 +1,10 @@
 package cli
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"golang.org/x/sync/errgroup"
 
 	"toa.io/toa/cache"
-	"toa.io/toa/images"
 	"toa.io/toa/orchestrator"
 )
 
@@ -95,24 +91,4 @@ func (l localIndex) Put(_, repository string, key cache.Key, e cache.Entry, targ
 // Forget implements orchestrator.Index.
 func (l localIndex) Forget(_, repository string, key cache.Key) {
 	l.Index.Forget(onDisk, repository, key)
-}
-
-// loads bounds how many images are loaded into Docker at a time.
-const loads = 4
-
-// load hands the images that a run has made or found to Docker, if one answers.
-func (s *session) load(ctx context.Context, summary orchestrator.Summary, layout *images.Layout) error {
-	docker := images.Docker{}
-	if !docker.Answers(ctx) {
-		s.warn("no Docker answers: images are on disk only, and `toa images export` writes one as an archive")
-		return nil
-	}
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(loads)
-	for id, reference := range summary.References {
-		if id.Kind() != orchestrator.KindDependencies {
-			group.Go(func() error { return docker.Load(ctx, layout, reference) })
-		}
-	}
-	return group.Wait()
 }
