@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"toa.io/toa/cache"
 	"toa.io/toa/workspace"
@@ -38,13 +39,37 @@ func (job *install) share() (*os.Root, error) {
 
 // part is what the component gets of a lockfile: it has to be what was hashed.
 func (job *install) part(name string, data []byte) ([]byte, error) {
-	lock, err := workspace.ReadRepositoryLock(data)
+	part, err := lately.part(data, job.source.Shared.Member)
 	if err != nil {
 		return nil, fmt.Errorf("read lockfile: %w", err)
 	}
-	part := lock.Part(job.source.Shared.Member)
 	if part == nil || part.Digest() != job.Lock {
 		return nil, &cache.ChangedError{Path: name, Now: "its content is another"}
 	}
 	return part.Lockfile, nil
+}
+
+// lately is the repository's lockfile that was read last. All images of a run
+// get parts of the same one, and parsing it is most of the work.
+var lately parsedLock
+
+// parsedLock is a lockfile with its content, which tells it from others.
+type parsedLock struct {
+	mu      sync.Mutex // guards content and lock, which knows nothing of goroutines
+	content cache.Key
+	lock    *workspace.RepositoryLock
+}
+
+// part cuts what a member gets of a lockfile, nil where it does not know of it.
+func (p *parsedLock) part(data []byte, member string) (*workspace.LockPart, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if content := cache.Digest(data); p.lock == nil || content != p.content {
+		lock, err := workspace.ReadRepositoryLock(data)
+		if err != nil {
+			return nil, err
+		}
+		p.content, p.lock = content, lock
+	}
+	return p.lock.Part(member), nil
 }

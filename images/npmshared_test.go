@@ -2,10 +2,13 @@ package images_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sync/errgroup"
 
 	"toa.io/toa/cache"
 	"toa.io/toa/images"
@@ -40,6 +43,7 @@ const repositoryLock = `{"lockfileVersion":3,"packages":{
 
 // npm gets what the component reaches, wherever it runs: an engine gets the same.
 func TestPartOfTheRepositorysLockfile(t *testing.T) {
+	t.Parallel()
 	s, _ := member(t, `{"dependencies":{"near":"*","left":"1"},"devDependencies":{"tool":"1"}}`, repositoryLock, files{".npmrc": "registry=http://127.0.0.1:1\n"})
 	s = with(t, s, map[string]files{"near": {"package.json": `{"name":"near","version":"1.0.0","dependencies":{"left":"2"}}`}})
 	content, err := images.ContextOf(s)
@@ -59,8 +63,34 @@ func TestPartOfTheRepositorysLockfile(t *testing.T) {
 	same(t, "npm's settings", string(content.Secrets[0].Data), "registry=http://127.0.0.1:1\n")
 }
 
+// Images of several repositories are made at once, each with its own lockfile.
+func TestPartsOfSeveralRepositoriesAtOnce(t *testing.T) {
+	t.Parallel()
+	var group errgroup.Group
+	for i := range 24 {
+		version := fmt.Sprintf("1.0.%d", i%3)
+		s, _ := member(t, `{"dependencies":{"left":"1"}}`, strings.Replace(repositoryLock, "1.0.0", version, 1), nil)
+		group.Go(func() error {
+			content, err := images.ContextOf(s)
+			if err != nil {
+				return err
+			}
+			for _, file := range content.Parts[0].Tree.Files() {
+				if file.Path == "package-lock.json" && strings.Contains(string(file.Content), `{"version":"`+version+`"}`) {
+					return nil
+				}
+			}
+			return fmt.Errorf("image %d does not get left@%s", i, version)
+		})
+	}
+	if err := group.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
 // A component's own settings of npm win, as they always did.
 func TestOwnSettingsInARepository(t *testing.T) {
+	t.Parallel()
 	s, _ := member(t, `{"dependencies":{"left":"1"}}`, repositoryLock, files{".npmrc": "registry=http://127.0.0.1:1\n"})
 	files{".npmrc": "own=true\n"}.write(t, s.Sources[0].Dir)
 	s.Recipe.Installs[0].Config = cache.Digest([]byte("own=true\n")).String()
@@ -73,6 +103,7 @@ func TestOwnSettingsInARepository(t *testing.T) {
 }
 
 func TestRepositorysLockfileThatChanged(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		name, file, content string
 		changed             bool
@@ -99,6 +130,7 @@ func TestRepositorysLockfileThatChanged(t *testing.T) {
 
 // What to run is said for the repository: the component has no lockfile to mend.
 func TestRepositorysLockfileThatIsOld(t *testing.T) {
+	t.Parallel()
 	s, repository := member(t, `{"dependencies":{"near":"*"}}`, repositoryLock, nil)
 	s = with(t, s, map[string]files{"near": {"package.json": `{"name":"near","dependencies":{"left":"2","right":"1"}}`}})
 	_, err := images.ContextOf(s)

@@ -308,7 +308,7 @@ func TestCompleteIsComplete(t *testing.T) {
 func assertFilled(t *testing.T, v reflect.Value, name string) {
 	t.Helper()
 	if v.Kind() != reflect.Struct {
-		elsewhere := []string{"Composition.Derived", "Component.Build.Arguments", "Component.Build.Plain", "Component.Evicted", "Component.Bringer", "Component.Shared", "Component.stray"}
+		elsewhere := []string{"Composition.Derived", "Component.Build.Arguments", "Component.Build.Plain", "Component.Evicted", "Component.Bringer", "Component.Shared", "Component.Lacks", "Component.stray"}
 		if v.IsZero() && !slices.Contains(elsewhere, name) {
 			t.Errorf("%s is empty", name)
 		}

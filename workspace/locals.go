@@ -30,6 +30,7 @@ func (l *loading) link() {
 		}
 	}
 	k.share()
+	k.unlock()
 }
 
 // linking remembers what was found for all components: what is wrong with a

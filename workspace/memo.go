@@ -11,7 +11,7 @@ import (
 const (
 	contextSchema  = "toa/memo/context/v6"
 	manifestSchema = "toa/memo/manifest/v5"
-	packageSchema  = "toa/memo/package/v4"
+	packageSchema  = "toa/memo/package/v5"
 	lockSchema     = "toa/memo/lock/v1"
 	// prototypeSchema is of a manifest whose component nobody sees.
 	prototypeSchema = "toa/memo/prototype/v3"
@@ -173,4 +173,6 @@ func (p *packageFile) visit(c *codec) {
 		c.text(&d.spec)
 		c.place(&d.at)
 	})
+	c.text(&p.manager.name)
+	c.place(&p.manager.at)
 }

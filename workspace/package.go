@@ -32,6 +32,8 @@ type packageFile struct {
 	members       []string
 	// near are the dependencies that are, or may be, on this machine, by name.
 	near []dependency
+	// manager is set where another one than npm is to install the packages.
+	manager foreignManager
 }
 
 // npm reads a package.json; nil means that there is none, or none that is right.
@@ -70,6 +72,7 @@ func (r *reader) npm(data []byte) *packageFile {
 		OptionalDependencies map[string]json.RawMessage `json:"optionalDependencies"`
 		PeerDependencies     json.RawMessage            `json:"peerDependencies"`
 		PeerDependenciesMeta json.RawMessage            `json:"peerDependenciesMeta"`
+		PackageManager       json.RawMessage            `json:"packageManager"`
 	}
 	if err := json.Unmarshal(text, &says); err != nil {
 		r.Fail(jsonPlace(text, err), "", "%s", jsonProblem(err))
@@ -78,6 +81,7 @@ func (r *reader) npm(data []byte) *packageFile {
 	file := &packageFile{module: moduleCommon, members: workspaces(says.Workspaces)}
 	_ = json.Unmarshal(says.Name, &file.name) // one that is no text is nobody's
 	_ = json.Unmarshal(says.Version, &file.version)
+	file.manager = findManager(text, says.PackageManager)
 	if says.Type == moduleModern {
 		file.module = moduleModern
 	}

@@ -203,6 +203,10 @@ type Component struct {
 	// Shared is where that is, if it is the one of the repository that lists the
 	// component.
 	Shared *SharedLock
+	// Lacks is the file that would lock its packages, if it were there or knew of
+	// it: a slash path below the root. It is empty where Lock is not, or where
+	// there is nothing to install.
+	Lacks string
 	// Locals are the packages of the workspace that it depends on, and those
 	// that they depend on, sorted by name.
 	Locals []Local

@@ -111,7 +111,7 @@ toa_workspace = rule(
         ),
         "srcs": attr.label_list(
             allow_files = True,
-            doc = "All other files that toa may read: manifests, what components are made of, toa.lock, .toaignore, package.json, installed packages. Generated ones may be among them.",
+            doc = "All other files that toa may read: manifests, what components are made of, toa.lock, .toaignore, package.json and package-lock.json, installed packages. Generated ones may be among them.",
         ),
         "symlinks": attr.string_dict(
             doc = "Links of the workspace, path to target: Bazel shows the file that a link leads to, and images have the link.",

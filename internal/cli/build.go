@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"path/filepath"
 	"strconv"
 
@@ -217,8 +218,12 @@ func (s *session) buildPlan(ctx context.Context, f *buildFlags) (*orchestrator.P
 // be made again.
 func (s *session) checkLockfiles() error {
 	for _, c := range s.workspace.Components {
-		if c.HasDependencies && c.Lock == "" {
-			return &configurationError{fmt.Errorf("%s/package.json has dependencies and no lockfile, which --locked refuses: run `npm install` there, and commit package-lock.json", c.Dir)}
+		switch {
+		case c.Lacks == "":
+		case s.staged != nil:
+			return &configurationError{fmt.Errorf("%s/package.json has dependencies and no lockfile: expected %s among the srcs of toa_workspace", c.Dir, c.Lacks)}
+		default:
+			return &configurationError{fmt.Errorf("%s/package.json has dependencies and no lockfile, which --locked refuses: run `npm install` in %s, and commit %s", c.Dir, path.Dir(c.Lacks), path.Base(c.Lacks))}
 		}
 	}
 	return nil

@@ -171,6 +171,12 @@ func (s *session) read(registry string) (err error) {
 	if s.workspace, err = workspace.Load(files, s.chain, s.files); err != nil {
 		return err
 	}
+	if s.staged != nil {
+		// Without a lockfile that was not declared, keys are others than in a shell.
+		if err := s.checkLockfiles(); err != nil {
+			return err
+		}
+	}
 	if s.registry = strings.TrimSuffix(registry, "/"); s.registry == "" {
 		s.registry = s.workspace.Context.Registry.Base
 	}

@@ -35,6 +35,7 @@ func TestExample(t *testing.T) {
 	t.Run("refuses what Bazel hides", func(t *testing.T) { b.hidden(t) })
 	t.Run("is convenient", func(t *testing.T) { b.ergonomics(t) })
 	t.Run("runs toa itself", func(t *testing.T) { b.commands(t) })
+	t.Run("locks packages as a shell does", func(t *testing.T) { b.packages(t) })
 	t.Run("takes images of other rules", func(t *testing.T) { b.images(t) })
 }
 
