@@ -15,6 +15,7 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 	"golang.org/x/sys/unix"
 
+	"toa.io/toa/internal/durable"
 	"toa.io/toa/internal/failpoint"
 )
 
@@ -193,7 +194,7 @@ func (d *DB) create() error {
 			return err
 		}
 	}
-	return syncDir(dir)
+	return durable.Sync(dir)
 }
 
 // refuse says once why what is kept beside the file cannot be, or is not read.

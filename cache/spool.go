@@ -15,6 +15,7 @@ import (
 	"go.etcd.io/bbolt"
 	"golang.org/x/sys/unix"
 
+	"toa.io/toa/internal/durable"
 	"toa.io/toa/internal/failpoint"
 )
 
@@ -55,7 +56,14 @@ func (s spool) keep(writes []write) error {
 	if len(record) > maxSpoolFile {
 		return fmt.Errorf("%d bytes of rows are too many to wait beside it", len(record))
 	}
-	return writeDurably(filepath.Join(s.dir, name), s.database+newInfix+"*", record)
+	file := durable.File{
+		Path: filepath.Join(s.dir, name), Temp: s.database + newInfix + "*", // sweepBeside knows it
+		Rename: failpoint.SpoolRename, Renamed: failpoint.SpoolRenamed,
+	}
+	if err := file.WriteBytes(record); err != nil {
+		return err
+	}
+	return durable.Sync(s.dir)
 }
 
 // next is the name of a file that comes after all that are there.

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"toa.io/toa/internal/durable"
 	"toa.io/toa/internal/failpoint"
 )
 
@@ -23,7 +24,7 @@ func link(from, path string) error {
 		err = os.Link(from, path)
 	}
 	if err == nil || errors.Is(err, os.ErrExist) { // another image's link came between
-		return syncPath(path)
+		return durable.Sync(path)
 	}
 	data, err := os.Open(from)
 	if err != nil {
@@ -40,40 +41,13 @@ func writeFile(path string, data []byte) error {
 // temporary are the names of files that are being written.
 const temporary = ".tmp-*"
 
-// replace writes a file beside path, waits until it is on the disk, and
-// renames it.
+// replace writes a file of a layout, durably but for its name.
 func replace(path string, write func(io.Writer) error) error {
-	file, err := os.CreateTemp(filepath.Dir(path), temporary)
-	if err != nil {
-		return err
+	file := durable.File{
+		Path: path, Temp: filepath.Join(filepath.Dir(path), temporary),
+		Rename: failpoint.LayoutRename, Renamed: failpoint.LayoutRenamed,
 	}
-	defer func() { _ = os.Remove(file.Name()) }()
-	if err = write(file); err == nil {
-		err = file.Sync()
-	}
-	if closing := file.Close(); err == nil {
-		err = closing
-	}
-	if err != nil {
-		return err
-	}
-	if err := failpoint.At(failpoint.LayoutRename); err != nil {
-		return err
-	}
-	if err := os.Rename(file.Name(), path); err != nil {
-		return err
-	}
-	return failpoint.At(failpoint.LayoutRenamed)
-}
-
-// syncPath waits until a file or the names in a directory are on the disk.
-func syncPath(path string) error {
-	file, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = file.Close() }()
-	return file.Sync()
+	return file.Write(write)
 }
 
 // lockPause is how long to wait before a lock is tried again, lockLimit for

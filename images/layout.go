@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"toa.io/toa/cache"
+	"toa.io/toa/internal/durable"
 	"toa.io/toa/orchestrator"
 )
 
@@ -85,7 +86,7 @@ func (l *Layout) publish(ctx context.Context, dir layoutDir, ref orchestrator.Re
 	if err := l.store(ctx, dir, content{image.top.Descriptor, memory(image.top.raw)}); err != nil {
 		return "", err
 	}
-	if err := syncPath(filepath.Join(string(dir), "blobs", "sha256")); err != nil {
+	if err := durable.Sync(filepath.Join(string(dir), "blobs", "sha256")); err != nil {
 		return "", err
 	}
 	return dir.tag(ctx, ref, image.top.Descriptor)

@@ -14,6 +14,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 	"toa.io/toa/cache"
+	"toa.io/toa/internal/durable"
 	"toa.io/toa/orchestrator"
 )
 
@@ -30,9 +31,9 @@ type layoutDir string
 
 // manifest implements library; target may be a tag too. An empty one is the
 // layout's own index.
-func (l layoutDir) manifest(_ context.Context, target string) (io.ReadCloser, error) {
+func (l layoutDir) manifest(_ context.Context, target string) ([]byte, error) {
 	if target == "" {
-		return l.file(filepath.Join(string(l), indexFile))
+		return l.read(filepath.Join(string(l), indexFile))
 	}
 	if !strings.Contains(target, ":") {
 		d, err := l.tagged(target)
@@ -45,7 +46,16 @@ func (l layoutDir) manifest(_ context.Context, target string) (io.ReadCloser, er
 	if err != nil {
 		return nil, err
 	}
-	return l.file(l.path(hash))
+	return l.read(l.path(hash))
+}
+
+func (l layoutDir) read(path string) ([]byte, error) {
+	file, err := l.file(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	return readSmall(file)
 }
 
 // open implements origin.
@@ -137,7 +147,7 @@ func (l layoutDir) list(index v1.IndexManifest) error {
 	if err := writeFile(filepath.Join(string(l), indexFile), raw); err != nil {
 		return err
 	}
-	return syncPath(string(l))
+	return durable.Sync(string(l))
 }
 
 func annotated(d v1.Descriptor, ref orchestrator.Reference) v1.Descriptor {

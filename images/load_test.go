@@ -66,7 +66,7 @@ func TestDockerLoad(t *testing.T) {
 	}{
 		"an engine that fails":      {script(t, "cat >/dev/null; echo no space left >&2; exit 1"), "one", "no space left"},
 		"one that does not read":    {script(t, "echo refused >&2; exit 1"), "one", "refused"},
-		"an image that is gone":     {script(t, "cat >/dev/null"), "two", "not found"},
+		"an image that is gone":     {script(t, "cat >/dev/null"), "two", "is not on disk"},
 		"no docker on this machine": {images.Docker{Command: "docker-that-is-not-there"}, "one", "not on this machine"},
 	} {
 		err := row.docker.Load(t.Context(), layout, orchestrator.Reference{Repository: s.Reference.Repository, Tag: row.tag})

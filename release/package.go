@@ -8,7 +8,6 @@ package release
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 
 	"toa.io/toa/cache"
 	"toa.io/toa/chart"
+	"toa.io/toa/internal/durable"
 	"toa.io/toa/internal/failpoint"
 	"toa.io/toa/orchestrator"
 	"toa.io/toa/workspace"
@@ -156,32 +156,15 @@ func (p *Packager) release(n note) orchestrator.Release {
 	}
 }
 
-// write puts a file in place at once: a reader sees the old one or the new one.
-func write(path string, data []byte) (err error) {
+// write puts a file in place at once, and makes its directory.
+func write(path string, data []byte) error {
 	dir, name := filepath.Dir(path), filepath.Base(path)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	temp, err := os.CreateTemp(dir, "."+name+".*")
-	if err != nil {
-		return err
+	file := durable.File{
+		Path: path, Temp: filepath.Join(dir, "."+name+".*"), Mode: 0o644,
+		Rename: failpoint.ChartRename, Renamed: failpoint.ChartRenamed,
 	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(temp.Name())
-		}
-	}()
-	_, err = temp.Write(data)
-	// Synced first, or a power cut after the rename could leave an empty file.
-	err = errors.Join(err, temp.Chmod(0o644), temp.Sync(), temp.Close())
-	if err != nil {
-		return err
-	}
-	if err := failpoint.At(failpoint.ChartRename); err != nil {
-		return err
-	}
-	if err := os.Rename(temp.Name(), path); err != nil {
-		return err
-	}
-	return failpoint.At(failpoint.ChartRenamed)
+	return file.WriteBytes(data)
 }

@@ -14,7 +14,7 @@ var house = arch.Law{
 	Module: "toa.io/toa",
 	Rooms: map[string]arch.Room{
 		"graph":     {},
-		"cache":     {Imports: []string{"internal/failpoint"}},
+		"cache":     {Imports: []string{"internal/durable", "internal/failpoint"}},
 		"templates": {},
 
 		"document": {},
@@ -26,15 +26,16 @@ var house = arch.Law{
 
 		"orchestrator": {Imports: []string{"internal/failpoint", "workspace", "graph", "cache", "templates", "chart"}},
 
-		"images":          {Imports: []string{"internal/failpoint", "orchestrator", "workspace", "graph", "cache", "templates"}},
+		"images":          {Imports: []string{"internal/durable", "internal/failpoint", "orchestrator", "workspace", "graph", "cache", "templates"}},
 		"images/buildkit": {Imports: []string{"images", "orchestrator", "graph", "cache", "templates"}},
 		"images/docker":   {Imports: []string{"images", "orchestrator", "cache", "templates"}},
 
-		"release":         {Imports: []string{"internal/failpoint", "chart", "orchestrator", "workspace", "document", "cache"}},
+		"release":         {Imports: []string{"internal/durable", "internal/failpoint", "chart", "orchestrator", "workspace", "document", "cache"}},
 		"release/cluster": {Imports: []string{"internal/failpoint", "release", "chart", "orchestrator", "workspace", "cache"}},
 
 		"registry": {},
 
+		"internal/durable":   {Imports: []string{"internal/failpoint"}},
 		"internal/failpoint": {},
 		"internal/sources":   {},
 

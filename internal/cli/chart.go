@@ -77,7 +77,7 @@ func (s *session) exportChart(cmd *cobra.Command, plan *orchestrator.Plan, path 
 	if err != nil {
 		return err
 	}
-	if err := replace(target, data, 0o644); err != nil {
+	if err := replaceBytes(target, 0o644, data); err != nil {
 		return fmt.Errorf("write chart: %w", err)
 	}
 	return nil

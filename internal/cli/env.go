@@ -93,7 +93,7 @@ func (g *globals) env(ctx context.Context, environment string, f *envFlags) erro
 	if err != nil {
 		return err
 	}
-	if err := replace(file, data, 0o600); err != nil {
+	if err := replaceBytes(file, 0o600, data); err != nil {
 		return fmt.Errorf("write %s: %w", f.as, err)
 	}
 	g.tellEmpty(f.as, variables, entries)

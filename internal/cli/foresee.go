@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -61,7 +60,7 @@ func (s *session) writePlan(path string, saved orchestrator.Saved) error {
 		return err
 	}
 	// What is planned for production is not for everybody on the machine.
-	if err := os.WriteFile(path, data, 0o600); err != nil {
+	if err := replaceBytes(path, 0o600, data); err != nil {
 		return fmt.Errorf("save plan: %w", err)
 	}
 	return nil

@@ -3,7 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
-	"os"
+	"io"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -77,14 +77,5 @@ func (g *globals) exportImage(ctx context.Context, reference orchestrator.Refere
 	if output == "-" {
 		return layout.Export(ctx, reference, g.io.Out)
 	}
-	file, err := os.Create(output)
-	if err != nil {
-		return err
-	}
-	if err := layout.Export(ctx, reference, file); err != nil {
-		_ = file.Close()
-		_ = os.Remove(output)
-		return err
-	}
-	return file.Close()
+	return replace(output, 0o644, func(w io.Writer) error { return layout.Export(ctx, reference, w) })
 }

@@ -4,15 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"toa.io/toa/cache"
 	"toa.io/toa/images"
-	"toa.io/toa/internal/failpoint"
 	"toa.io/toa/orchestrator"
 	"toa.io/toa/workspace"
 )
@@ -139,7 +136,7 @@ func (s *session) writeLock(next *workspace.Lock) error {
 	if len(s.lock.Moves(next)) == 0 {
 		return nil
 	}
-	if err := replace(filepath.Join(s.root, workspace.LockFile), next.Encode(), 0o644); err != nil {
+	if err := replaceBytes(filepath.Join(s.root, workspace.LockFile), 0o644, next.Encode()); err != nil {
 		return fmt.Errorf("write %s: %w", workspace.LockFile, err)
 	}
 	s.lock = next
@@ -151,30 +148,4 @@ func moveText(m workspace.Move) string {
 		return fmt.Sprintf("%s %s is %s", m.Reference, m.Platform, m.To)
 	}
 	return fmt.Sprintf("%s %s moved from %s to %s", m.Reference, m.Platform, m.From, m.To)
-}
-
-// abandoned is the age at which a temporary file has no process any more.
-const abandoned = 24 * time.Hour
-
-// replace writes a file at once: whoever reads it sees the old one or the new one.
-// What runs left beside it that were killed just here, it takes away.
-func replace(path string, data []byte, mode os.FileMode) error {
-	dir, pattern := filepath.Dir(path), "."+filepath.Base(path)+".toa-*"
-	_, _ = cache.PruneThings(dir, pattern, cache.Keep{Age: abandoned}, time.Now())
-	temp, err := os.CreateTemp(dir, pattern)
-	if err != nil {
-		return err
-	}
-	defer os.Remove(temp.Name()) //nolint:errcheck // it is gone after the rename
-	_, err = temp.Write(data)
-	if err := errors.Join(err, temp.Chmod(mode), temp.Sync(), temp.Close()); err != nil {
-		return err
-	}
-	if err := failpoint.At(failpoint.FileRename); err != nil {
-		return err
-	}
-	if err := os.Rename(temp.Name(), path); err != nil {
-		return err
-	}
-	return failpoint.At(failpoint.FileRenamed)
 }

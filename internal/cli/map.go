@@ -46,7 +46,7 @@ func (g *globals) writeMap(ctx context.Context, environment, as string) error {
 	if err != nil {
 		return err
 	}
-	if err := replace(s.beside(as), data, 0o644); err != nil {
+	if err := replaceBytes(s.beside(as), 0o644, data); err != nil {
 		return fmt.Errorf("write %s: %w", as, err)
 	}
 	return nil
