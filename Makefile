@@ -18,8 +18,12 @@ FUZZ_TIME ?= 20s
 export GORACE ?= atexit_sleep_ms=0
 # How long the tests of one package may take on a busy machine.
 PATIENCE ?= 40m
+# How many packages are tested at a time: they wait for engines and processes
+# half of their time, so that there are more than processors.
+PACKAGES ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) * 3 / 2)))
 BENCH ?=
 RUNS ?= 3000
+CUTS ?= 200
 
 .PHONY: help
 help: ## list the targets
@@ -35,9 +39,9 @@ test: engines ## run all tests with the race detector
 	@test/setup git node npm busybox runc docker dockerd skopeo podman ctr sshd docker-registry bazel-4
 	go test -race -tags failpoint ./internal/failpoint
 ifdef TOA_TEST_STRICT
-	$(WITH_ENGINES) go test -race -timeout $(PATIENCE) -json ./... | go run -race ./test/strict
+	$(WITH_ENGINES) go test -race -p $(PACKAGES) -timeout $(PATIENCE) -json ./... | go run -race ./test/strict
 else
-	$(WITH_ENGINES) go test -race -timeout $(PATIENCE) ./...
+	$(WITH_ENGINES) go test -race -p $(PACKAGES) -timeout $(PATIENCE) ./...
 endif
 
 .PHONY: engines
@@ -111,6 +115,12 @@ fuzz: ## run each fuzz target for FUZZ_TIME (default 20s)
 crash: build engines ## kill RUNS runs of the real binary at random (default 3000), and make as many fail at each step
 	TOA_TEST_BINARY=$(CURDIR)/dist/toa TOA_TEST_CRASH=$(RUNS) TOA_TEST_SEEDS=$$(($(RUNS) / 130)) go test ./cmd/toa -run 'TestRunsKilled|TestFailpoints' -v -count=1 -timeout 2h
 	$(WITH_ENGINES) go test -tags failpoint ./release/cluster -run TestStruck -v -count=1 -timeout 1h
+
+# In a mount namespace of its own: a copy of the mount in another one would keep
+# what was cut alive.
+.PHONY: powercut
+powercut: build ## cut the power under the cache CUTS times (default 200): needs root, loop devices, ext4
+	TOA_TEST_BINARY=$(CURDIR)/dist/toa TOA_TEST_POWERCUTS=$(CUTS) go test -tags powercut -exec 'unshare --mount' ./cmd/toa -run TestPowerCuts -v -count=1 -timeout 2h
 
 .PHONY: memory
 memory: build ## push four layers of 2 GiB and look at the memory that takes
