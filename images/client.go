@@ -190,9 +190,8 @@ const maxRefusals = 2
 
 // authorized sends the call, and again with what the registry asks for.
 func (r *repository) authorized(ctx context.Context, c call) (*http.Response, error) {
-	scopes := r.scopes(c)
 	for refusals := 0; ; refusals++ {
-		authorization, err := r.authorization(ctx, scopes)
+		scopes, authorization, err := r.permission(ctx, c)
 		if err != nil {
 			return nil, err
 		}
@@ -202,20 +201,6 @@ func (r *repository) authorized(ctx context.Context, c call) (*http.Response, er
 		}
 		drain(resp)
 	}
-}
-
-// scopes are what a token must be good for. One that may push serves the
-// looking up before it too.
-func (r *repository) scopes(c call) []string {
-	actions := "pull"
-	if r.pushes {
-		actions = "pull,push"
-	}
-	scopes := []string{"repository:" + r.name.RepositoryStr() + ":" + actions}
-	if c.pull != "" {
-		scopes = append(scopes, "repository:"+c.pull+":pull")
-	}
-	return scopes
 }
 
 // patientBody is the size from which a body is sent only after the registry has

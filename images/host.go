@@ -26,7 +26,9 @@ type host struct {
 
 	pace      pace
 	challenge atomic.Pointer[transport.Challenge] // of bearer registries
-	turn      turns[string]                       // of credentials and of tokens by scope
+	// refusesPush says that it gave no token to push where it was asked for one.
+	refusesPush atomic.Bool
+	turn        turns[string] // of credentials and of tokens by scope
 
 	mu     sync.Mutex // guards login and tokens
 	login  *authn.AuthConfig
@@ -34,10 +36,12 @@ type host struct {
 }
 
 // grant is a token and when it is to be used no more; zero means until it is
-// refused.
+// refused. Or it is the refusal to give one: who asked once has its answer, and
+// whose password is wrong is not locked out for asking on.
 type grant struct {
-	token string
-	until time.Time
+	token   string
+	until   time.Time
+	refusal error
 }
 
 func (g grant) good() bool { return g.token != "" && (g.until.IsZero() || time.Now().Before(g.until)) }
@@ -121,6 +125,9 @@ func (h *host) challenged(resp *http.Response, scopes []string, used string) boo
 	}
 	challenge.Insecure = h.scheme == "http"
 	h.challenge.Store(challenge)
+	if used != "" && challenge.Parameters["error"] == "insufficient_scope" { // RFC 6750: the token is good, for less
+		return false
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if key := strings.Join(scopes, " "); used == "Bearer "+h.tokens[key].token {
@@ -139,16 +146,20 @@ func (h *host) token(ctx context.Context, challenge *transport.Challenge, login 
 	h.mu.Lock()
 	held := h.tokens[key]
 	h.mu.Unlock()
-	if held.good() {
-		return held.token, nil
+	if held.good() || held.refusal != nil {
+		return held.token, held.refusal
 	}
 	if held, err = h.exchange(ctx, challenge, login, scopes); err != nil {
-		return "", fmt.Errorf("get a token of %s: %w", h.registry, err)
+		err = fmt.Errorf("get a token of %s: %w", h.registry, err)
+	}
+	var answer *RegistryError
+	if errors.As(err, &answer) && answer.isRefusal() {
+		held.refusal = err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.tokens[key] = held
-	return held.token, nil
+	return held.token, err
 }
 
 // exchange gets a token of the server that the challenge names.

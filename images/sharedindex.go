@@ -81,7 +81,7 @@ func (s *SharedIndex) Write(ctx context.Context) error {
 	err := s.write(ctx)
 	var answer *RegistryError
 	if errors.As(err, &answer) && answer.isRefusal() {
-		err = fmt.Errorf("the account may only read it, which `cache.write: never` states: %w", err)
+		err = fmt.Errorf("the account may only read it, which `cache.write: never` states: %w", answer)
 	}
 	if err != nil {
 		return fmt.Errorf("write shared index %s: %w", s.repository(), err)
@@ -170,15 +170,10 @@ func (all sharedShards) with(mine []cache.Row) ([][]byte, error) {
 
 // fetch reads what stands; nothing is there before the first writing.
 func (s *SharedIndex) fetch(ctx context.Context, repo *repository) (sharedShards, error) {
-	body, err := repo.manifest(ctx, sharedTag)
+	raw, err := repo.manifest(ctx, sharedTag)
 	if errors.Is(err, cache.ErrNotFound) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = body.Close() }()
-	raw, err := readSmall(body)
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,7 @@ import (
 var accounts = map[string]tokentest.Account{
 	"writer": {Password: "canary-writes"},
 	"reader": {Password: "canary-reads", ReadOnly: true},
+	"strict": {Password: "canary-strict", ReadOnly: true, Refusal: http.StatusForbidden},
 }
 
 // startTokens starts a registry in memory that takes tokens, and the server that
@@ -49,7 +50,7 @@ func startTokens(ts *testscript.TestScript, neg bool, args []string) {
 // login writes the credentials of an account for $REGISTRY where Docker has them.
 func login(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 || accounts[args[0]].Password == "" {
-		ts.Fatalf("usage: tokens, then login writer|reader")
+		ts.Fatalf("usage: tokens, then login writer|reader|strict")
 	}
 	auth := base64.StdEncoding.EncodeToString([]byte(args[0] + ":" + accounts[args[0]].Password))
 	dir := filepath.Join(ts.Getenv("HOME"), ".docker")

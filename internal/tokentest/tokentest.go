@@ -33,6 +33,10 @@ type Account struct {
 	Password string
 	// ReadOnly accounts may pull and nothing else.
 	ReadOnly bool
+	// Refusal is the status that is answered to who asks for more than the account
+	// may, as Google's server does with 403. Zero means to grant less, as the
+	// specification of the distribution wants.
+	Refusal int
 }
 
 // Server issues JSON web tokens with the certificate of the key that signed them.
@@ -93,7 +97,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for _, scope := range r.URL.Query()["scope"] {
 		kind, rest, _ := strings.Cut(scope, ":")
 		name, actions, _ := strings.Cut(rest, ":")
-		all = append(all, access{kind, name, account.granted(strings.Split(actions, ","))})
+		asked := strings.Split(actions, ",")
+		granted := account.granted(slices.Clone(asked))
+		if account.Refusal != 0 && len(granted) < len(asked) {
+			http.Error(w, `{"errors": [{"code": "DENIED"}]}`, account.Refusal)
+			return
+		}
+		all = append(all, access{kind, name, granted})
 	}
 	_ = json.NewEncoder(w).Encode(map[string]any{"token": s.token(user, all), "expires_in": 300})
 }
