@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"toa.io/toa/cache"
 	"toa.io/toa/images"
@@ -44,7 +45,10 @@ type Builder struct {
 	HostOnly bool
 	// Docker is the docker command; empty means "docker".
 	Docker string
-	// Observe gets docker's output; it may be nil.
+	// Patience is how long to wait for another process that makes docker's builder
+	// ready and gives no sign of life. Zero means ten seconds.
+	Patience time.Duration
+	// Observe gets docker's output and notices; it may be nil.
 	Observe orchestrator.Observe
 
 	engine engine

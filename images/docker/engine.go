@@ -9,7 +9,9 @@ import (
 	"strings"
 	"sync"
 
+	"toa.io/toa/cache"
 	"toa.io/toa/images"
+	"toa.io/toa/orchestrator"
 )
 
 // Names of docker's builders.
@@ -90,14 +92,14 @@ func (b *Builder) ready(ctx context.Context) (string, error) {
 	return name, nil
 }
 
-// ensure makes a builder ready, under a lock: two processes that boot one at
-// the same time would trip over each other (docker/buildx#1868).
+// ensure makes a builder ready, one process at a time: two that boot one at the
+// same time would trip over each other (docker/buildx#1868).
 func (b *Builder) ensure(ctx context.Context, name string) error {
-	unlock, err := lock(ctx, filepath.Join(configDir(), "toa-builder.lock"))
+	release, err := b.claim(ctx, name)
 	if err != nil {
 		return err
 	}
-	defer unlock()
+	defer release()
 	said, err := b.ask(ctx, "--context=default", "buildx", "inspect", name)
 	if err != nil && name == ownBuilder && absent(said) {
 		if said, err = b.create(ctx); err != nil {
@@ -113,6 +115,24 @@ func (b *Builder) ensure(ctx context.Context, name string) error {
 		}
 	}
 	return checkVersion(name, buildKitVersion(said))
+}
+
+// claim keeps other processes from booting the builder meanwhile. A claim waits
+// for a holder at work, however long an engine's image takes to be fetched, and
+// says for whom it waits; for one that is stopped it waits no more after a while:
+// then both boot, and what that may break (docker says so, and create takes a
+// builder that has come to be) is less than to wait for who may never go on. It is
+// kept where docker keeps its list of builders: who shares that shares them.
+func (b *Builder) claim(ctx context.Context, name string) (release func(), err error) {
+	h := cache.NewHasher("toa/builder/v1")
+	h.Field("name", name)
+	claims := cache.Claims{Dir: filepath.Join(configDir(), "toa"), Patience: b.Patience}
+	release, _, err = claims.Take(ctx, h.Sum(), func(text string) {
+		if b.Observe != nil {
+			b.Observe(orchestrator.NoticeEvent{Text: "docker's builder " + name + ": " + text})
+		}
+	})
+	return release, err
 }
 
 // create makes the builder as the reference does. One that has come to be in

@@ -176,6 +176,19 @@ func (o *observer) text() string {
 	return all.String()
 }
 
+// notices are those of the builder itself.
+func (o *observer) notices() []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var all []string
+	for _, e := range o.events {
+		if notice, ok := e.(orchestrator.NoticeEvent); ok {
+			all = append(all, notice.Text)
+		}
+	}
+	return all
+}
+
 // listing is what is below a directory: modes, times, contents.
 func listing(t testing.TB, dir string) []string {
 	t.Helper()
