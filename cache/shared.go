@@ -225,8 +225,17 @@ func (r rows) whole(bucket []byte, prefix string, do func(name, payload []byte))
 
 // Merge adds what other machines have told: rows that are not known, or were
 // verified later than what is. Their times count as now where they are not past.
+//
+// Nothing is believed of a repository that is noted to have lost something: which
+// of its images need that no row says, and a later time says nothing either, for
+// machines that do not know of the loss go by the same registry's word. So these
+// images are asked for one by one, and what is answered is held against the note,
+// until all of it is mended.
 func (x *Index) Merge(registry, prefix string, rows []Row, now time.Time) error {
 	said := x.Rows(registry, prefix)
+	rows = slices.DeleteFunc(slices.Clone(rows), func(row Row) bool {
+		return len(x.Lost(registry, prefix+row.Repository)) > 0
+	})
 	last := lasts(Union(said, rows))
 	var writes []write
 	for _, row := range Without(rows, said) {

@@ -92,6 +92,38 @@ func TestIndexMergesWhatOthersTell(t *testing.T) {
 	}
 }
 
+// A registry lies about what it has lost, to other machines too: however late they
+// were told that an image is there, that is no word on its blobs.
+func TestIndexMergesNothingOfWhatLostSomething(t *testing.T) {
+	const prefix, lost = "registry.example.com/shop/", "sha256:lost"
+	other := cache.NewIndex(cache.OpenDB(filepath.Join(t.TempDir(), "db", "index.db"), nil))
+	put(t, other, 1)
+	must(t, other.Put(host, prefix+"composition-back", keyOf(2), cache.Entry{Digest: digestOf(2)}, "composition/back", nil))
+	told, later := other.Rows(host, prefix), time.Unix(1<<40, 0)
+	for i := range told {
+		told[i].Verified = later.Unix()
+	}
+
+	path := filepath.Join(t.TempDir(), "db", "index.db")
+	must(t, cache.NewIndex(cache.OpenDB(path, nil)).Lose(host, repo, lost))
+	x := cache.NewIndex(cache.OpenDB(path, nil))
+	must(t, x.Merge(host, prefix, told, later))
+	if has(x, 1) {
+		t.Error("an image of the repository counts as published again")
+	}
+	if _, err := x.Latest(host, repo, "composition/edge"); err == nil {
+		t.Error("it counts as the last of its target")
+	}
+	if _, err := x.Get(host, prefix+"composition-back", keyOf(2)); err != nil {
+		t.Errorf("an image of another repository: %v", err)
+	}
+	x.Mended(host, repo, lost)
+	must(t, x.Merge(host, prefix, told, later))
+	if !has(x, 1) {
+		t.Error("nothing is believed of the repository after it was mended")
+	}
+}
+
 func TestShardsOfEqualRowsAreEqual(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rows := rowSets.Draw(t, "rows")
