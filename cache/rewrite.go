@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 
 	"go.etcd.io/bbolt"
+
+	"toa.io/toa/internal/durable"
+	"toa.io/toa/internal/failpoint"
 )
 
 // Names beside a database: one that is being written, one that was set aside.
@@ -66,10 +69,16 @@ func (d *DB) replace(from *bbolt.Tx, pick picker) error {
 	if err != nil {
 		return err
 	}
+	if err := failpoint.At(failpoint.DatabaseRename); err != nil {
+		return err
+	}
 	if err := os.Rename(temp.Name(), d.path); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(d.path))
+	if err := failpoint.At(failpoint.DatabaseRenamed); err != nil {
+		return err
+	}
+	return durable.Sync(filepath.Dir(d.path))
 }
 
 func copyRows(from, to *bbolt.Tx, pick picker) error {

@@ -18,6 +18,7 @@ import (
 
 	"toa.io/toa/cache"
 	"toa.io/toa/graph"
+	"toa.io/toa/internal/failpoint"
 	"toa.io/toa/orchestrator"
 	"toa.io/toa/templates"
 )
@@ -296,6 +297,9 @@ func (n *Native) runNPM(ctx context.Context, job install) (made cache.Layer, err
 			return err
 		}
 		if err := job.verify(work); err != nil {
+			return err
+		}
+		if err := failpoint.At(failpoint.PackagesInstalled); err != nil {
 			return err
 		}
 		tree, err := installedTree(work)

@@ -9,6 +9,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 	"toa.io/toa/cache"
+	"toa.io/toa/internal/failpoint"
 	"toa.io/toa/orchestrator"
 )
 
@@ -37,7 +38,13 @@ func (r *Remote) retag(ctx context.Context, repo *repository, ref orchestrator.R
 	if err != nil {
 		return err
 	}
-	return repo.put(ctx, document{Descriptor: describe(m.mediaType(), raw), raw: raw}, tag)
+	if err := failpoint.At(failpoint.TagMove); err != nil {
+		return err
+	}
+	if err := repo.put(ctx, document{Descriptor: describe(m.mediaType(), raw), raw: raw}, tag); err != nil {
+		return err
+	}
+	return failpoint.At(failpoint.TagMoved)
 }
 
 // manifest reads what a digest names, from the cache where it is at hand.

@@ -25,20 +25,31 @@ import (
 	"toa.io/toa/workspace"
 )
 
-// pointSite is a crashSite whose images stand on a base that has to be pinned,
-// whose machines share an index and whose runs end with a package; or one whose
-// images go to a layout on disk.
+// pointSite is a crashSite whose runs end with a package.
 type pointSite struct {
 	*crashSite
-	layout bool
-	// holds is what the one source of an image says, by the image's tag, for each
-	// state that the workspace has had.
+	kind siteKind
+	// holds is the line of unpacked that tells what an image was made of, by the
+	// image's tag, for each state that the workspace has had.
 	holds map[string]string
 	// base is the digest of the base image.
 	base string
 	// seen are the images that were read, by tag and digest.
 	seen map[string]bool
 }
+
+// siteKind is what differs between sites.
+type siteKind string
+
+const (
+	// siteRegistry has images that stand on a base, which has to be pinned, and
+	// machines that share an index.
+	siteRegistry siteKind = "registry"
+	// siteLayout has images that go to a layout on disk.
+	siteLayout siteKind = "layout"
+	// sitePackages is a layout one of whose components installs a package.
+	sitePackages siteKind = "packages"
+)
 
 const (
 	registryContext = `name: shop
@@ -56,11 +67,26 @@ registry: {platforms: [linux/amd64], build: {image: scratch}}
 `
 )
 
-func newPointSite(t *testing.T, layout bool) *pointSite {
+// leftFiles are a package of the workspace, and a component that installs it: npm
+// gets it without asking anybody.
+var leftFiles = map[string]string{
+	"packages/left/package.json": `{"name": "left", "version": "1.0.0"}`,
+	"components/a/package.json":  `{"name": "a", "version": "1.0.0", "dependencies": {"left": "file:../../packages/left"}}`,
+	"components/a/package-lock.json": `{"name": "a", "version": "1.0.0", "lockfileVersion": 3, "requires": true, "packages": {
+		"": {"name": "a", "version": "1.0.0", "dependencies": {"left": "file:../../packages/left"}},
+		"../../packages/left": {"version": "1.0.0"},
+		"node_modules/left": {"resolved": "../../packages/left", "link": true}
+	}}`,
+}
+
+func newPointSite(t *testing.T, kind siteKind) *pointSite {
 	t.Helper()
-	s := &pointSite{crashSite: newCrashSite(t), layout: layout, holds: map[string]string{}, seen: map[string]bool{}}
+	s := &pointSite{crashSite: newCrashSite(t), kind: kind, holds: map[string]string{}, seen: map[string]bool{}}
 	text := layoutContext
-	if !layout {
+	switch kind {
+	case sitePackages:
+		writeFiles(t, s.shop(), leftFiles)
+	case siteRegistry:
 		text = fmt.Sprintf(registryContext, s.proxy.Host)
 		var err error
 		if s.base, err = pushSaying(s.proxy.Host+"/base:1", "one"); err != nil {
@@ -71,11 +97,15 @@ func newPointSite(t *testing.T, layout bool) *pointSite {
 	return s
 }
 
-func (s *pointSite) name() string {
-	if s.layout {
-		return "layout"
+// local says that nothing goes to a registry.
+func (s *pointSite) local() bool { return s.kind != siteRegistry }
+
+// images is how many are made.
+func (s *pointSite) images() int {
+	if s.kind == sitePackages {
+		return 3
 	}
-	return "registry"
+	return 2
 }
 
 func (s *pointSite) shop() string    { return filepath.Join(s.dir, "shop") }
@@ -83,13 +113,43 @@ func (s *pointSite) cache() string   { return filepath.Join(s.dir, "cache") }
 func (s *pointSite) tracing() string { return filepath.Join(s.dir, "trace") }
 
 func (s *pointSite) registry() string {
-	if s.layout {
+	if s.local() {
 		return ""
 	}
 	return s.proxy.Host + "/team"
 }
 
-// renew changes both images and unpins their base.
+// edit changes all images.
+func (s *pointSite) edit(t *testing.T) {
+	t.Helper()
+	s.crashSite.edit(t)
+	if s.kind == sitePackages {
+		writeFiles(t, s.shop(), map[string]string{"packages/left/index.js": fmt.Sprint("left", s.version)})
+	}
+}
+
+// outgrow makes what is known of images more than is kept: the run that prunes
+// writes the index anew.
+func (s *pointSite) outgrow(t *testing.T) {
+	t.Helper()
+	index := cache.NewIndex(cache.OpenDB(filepath.Join(s.cache(), "db", "index.db"), nil))
+	for n := range 2 { // the last of a target would be kept
+		old := cache.Entry{Digest: sha256Digest(nil), VerifiedAt: time.Unix(int64(n), 0)}
+		if err := index.Put("old.test", "old.test/shop/composition-old", cache.Digest([]byte{byte(n)}), old, "composition/old", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// due makes the next run prune.
+func (s *pointSite) due(t *testing.T) {
+	t.Helper()
+	if err := os.RemoveAll(filepath.Join(s.cache(), "pruned")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// renew changes all images and unpins their base.
 func (s *pointSite) renew(t *testing.T) {
 	t.Helper()
 	s.edit(t)
@@ -107,7 +167,7 @@ func (s *pointSite) learn(t *testing.T) {
 	if err := os.CopyFS(filepath.Join(work, "shop"), os.DirFS(s.shop())); err != nil {
 		t.Fatal(err)
 	}
-	if !s.layout {
+	if !s.local() {
 		lock := &workspace.Lock{}
 		lock.Set(s.proxy.Host+"/base:1", "linux/amd64", s.base)
 		writeFiles(t, filepath.Join(work, "shop"), map[string]string{workspace.LockFile: string(lock.Encode())})
@@ -123,8 +183,11 @@ func (s *pointSite) learn(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, image := range plan.Images {
-		component := strings.TrimPrefix(image.ID, "composition/default-")
-		s.holds[image.Tag] = fmt.Sprint(component, s.version)
+		if component, ok := strings.CutPrefix(image.ID, "composition/default-"); ok {
+			s.holds[image.Tag] = fmt.Sprintf("get.js %s%d\n", component, s.version)
+		} else {
+			s.holds[image.Tag] = fmt.Sprintf("left/index.js left%d\n", s.version)
+		}
 	}
 }
 
@@ -135,7 +198,11 @@ func (s *pointSite) wantTruth(t *testing.T) {
 	host, prefix := orchestrator.RegistryHost(s.registry()), orchestrator.Base(s.registry(), "shop")+"/"
 	index := cache.NewIndex(cache.OpenDB(filepath.Join(s.cache(), "db", "index.db"), nil))
 	for _, row := range slices.Concat(index.Rows(host, prefix), s.shared(t)) {
-		s.wantImage(t, "shop/"+row.Repository, row.Key[:32], row.Digest)
+		tag := row.Key[:32]
+		if deps := "deps-" + tag; s.holds[deps] != "" {
+			tag = deps
+		}
+		s.wantImage(t, "shop/"+row.Repository, tag, row.Digest)
 	}
 	packages, err := filepath.Glob(filepath.Join(s.cache(), "charts", "*", "*.tgz"))
 	if err != nil {
@@ -218,7 +285,7 @@ func (s *pointSite) wantImage(t *testing.T, repository, tag, digest string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := s.holds[tag]; want == "" || !strings.Contains(text, "get.js "+want+"\n") {
+	if want := s.holds[tag]; want == "" || !strings.Contains(text, want) {
 		t.Errorf("%s:%s holds\n%s\nwant what its tag was made of: %q", repository, tag, text, want)
 	}
 	s.seen[tag+digest] = true
@@ -250,7 +317,7 @@ func unpacked(r io.Reader) (string, error) {
 // shared are the rows of the index that machines share; none before there is one.
 func (s *pointSite) shared(t *testing.T) []cache.Row {
 	t.Helper()
-	if s.layout {
+	if s.local() {
 		return nil
 	}
 	raw, err := s.read("shop/index", "manifests", "v1")
@@ -281,7 +348,7 @@ func (s *pointSite) shared(t *testing.T) []cache.Row {
 
 // read reads a manifest or a blob of where images go, past toa.
 func (s *pointSite) read(repository, kind, name string) ([]byte, error) {
-	if s.layout {
+	if s.local() {
 		return s.readLayout(repository, kind, name)
 	}
 	answer := httptest.NewRecorder()
@@ -323,6 +390,7 @@ func (s *pointSite) readLayout(repository, kind, name string) ([]byte, error) {
 // expected are the files that runs are meant to leave.
 var expected = regexp.MustCompile(`^(` + strings.Join([]string{
 	`cache/db/index\.db\.spool/[0-9a-f]{16}-\w+`, `cache/(layers|blobs/sha256)/\w{64}`, `cache/db/(files|index)\.db(\.damaged)?`, `cache/pruned`,
+	`cache/npm/.*`, `shop/(packages/left/(package\.json|index\.js)|components/a/package(-lock)?\.json)`,
 	`cache/charts/shop-\w+/(\.toa-package\.json|shop-0\.1\.0\.tgz)`,
 	`cache/images/shop/composition-default-[ab]/(blobs/sha256/\w{64}|index\.json|oci-layout|\.lock)`,
 	`shop/(context\.toa\.yaml|toa\.lock|components/[ab]/(manifest\.toa\.yaml|operations/get\.js))`,
@@ -351,8 +419,10 @@ func (s *pointSite) age(t *testing.T) {
 	t.Helper()
 	old := time.Now().Add(-1000 * time.Hour)
 	for _, path := range s.unexpected(t) {
-		if err := os.Chtimes(filepath.Join(s.dir, path), old, old); err != nil {
-			t.Fatal(err)
+		for ; path != "." && path != "cache/tmp"; path = filepath.Dir(path) { // what is in a directory is dated by it
+			if err := os.Chtimes(filepath.Join(s.dir, path), old, old); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 }

@@ -81,12 +81,13 @@ func (s strike) String() string { return fmt.Sprintf("%s=%s@%d", s.point, s.faul
 var dispensable = []failpoint.Name{
 	failpoint.DatabaseLink, failpoint.IndexCommit, failpoint.IndexWritten, failpoint.IndexCommitted, failpoint.ClaimRelease,
 	failpoint.SpoolRename, failpoint.SpoolRenamed, failpoint.SpoolMerged,
-	failpoint.SharedPut, failpoint.SharedStored, failpoint.StampsSave, failpoint.StampsSaved,
+	failpoint.SharedPut, failpoint.SharedStored, failpoint.DatabaseRename, failpoint.DatabaseRenamed,
+	failpoint.StampsSave, failpoint.StampsSaved,
 }
 
-// guarded are the points within a transaction: a panic there is taken for damage
-// of the database, which is set aside.
-var guarded = []failpoint.Name{failpoint.IndexWritten, failpoint.SpoolMerged}
+// guarded are the points at which a database is open: a panic there is taken for
+// damage of it, and it is set aside.
+var guarded = []failpoint.Name{failpoint.IndexWritten, failpoint.SpoolMerged, failpoint.DatabaseRename, failpoint.DatabaseRenamed}
 
 // canRefuseLocks says that the kernel can be asked to lock no file.
 const canRefuseLocks = runtime.GOOS == "linux"
@@ -94,20 +95,32 @@ const canRefuseLocks = runtime.GOOS == "linux"
 // Points that not every run comes by.
 var (
 	spoolPoints   = []failpoint.Name{failpoint.SpoolRename, failpoint.SpoolRenamed, failpoint.SpoolMerged}
+	prunePoints   = []failpoint.Name{failpoint.DatabaseRename, failpoint.DatabaseRenamed}
 	layoutPoints  = []failpoint.Name{failpoint.LayoutRename, failpoint.LayoutRenamed}
-	clusterPoints = []failpoint.Name{failpoint.LeaseTaken, failpoint.RecordCreate, failpoint.ObjectWrite, failpoint.RecordUpdate, failpoint.HelmApplied}
+	packagePoints = []failpoint.Name{failpoint.PackagesInstalled}
+	// Those of a release in a cluster are struck where there is one (release/cluster),
+	// and those of the tag that follows it in images.
+	clusterPoints = []failpoint.Name{
+		failpoint.LeaseTaken, failpoint.RecordCreate, failpoint.ObjectWrite, failpoint.RecordUpdate, failpoint.HelmApplied,
+		failpoint.TagMove, failpoint.TagMoved,
+	}
 )
 
-// pointsOf are the points of a run without a cluster. Those of one whose images go
-// to a layout are these and what differs by that: how it is recorded.
-func pointsOf(layout bool) []failpoint.Name {
-	if layout {
+// points are those that a site's runs are struck at: of one with a registry all
+// that it comes by, of others what differs.
+func (s *pointSite) points() []failpoint.Name {
+	switch s.kind {
+	case siteLayout:
 		return append([]failpoint.Name{failpoint.ImagePublished, failpoint.IndexCommit}, layoutPoints...)
+	case sitePackages:
+		return append([]failpoint.Name{failpoint.LayerPacked}, packagePoints...)
+	default:
+		others := slices.Concat(layoutPoints, packagePoints, clusterPoints)
+		if !canRefuseLocks {
+			others = append(others, spoolPoints...)
+		}
+		return slices.DeleteFunc(failpoint.All(), func(name failpoint.Name) bool { return slices.Contains(others, name) })
 	}
-	return slices.DeleteFunc(failpoint.All(), func(name failpoint.Name) bool {
-		return slices.Contains(layoutPoints, name) || slices.Contains(clusterPoints, name) ||
-			slices.Contains(spoolPoints, name) && !canRefuseLocks
-	})
 }
 
 // Whatever happens to a run at any of its steps, what it has recorded is so, and
@@ -116,26 +129,31 @@ func TestFailpoints(t *testing.T) {
 	t.Parallel()
 	seeds := wanted(t, "TOA_TEST_SEEDS", 0)
 	var group errgroup.Group
-	for lane := range pointLanes {
-		s := newPointSite(t, lane == 0)
+	for lane, kind := range pointLanes {
+		if _, err := exec.LookPath("npm"); err != nil && kind == sitePackages {
+			continue
+		}
+		s := newPointSite(t, kind)
 		group.Go(func() error {
-			t.Run(s.name(), func(t *testing.T) { s.strikeAll(t, lane, seeds) })
+			t.Run(string(kind), func(t *testing.T) { s.strikeAll(t, lane, seeds) })
 			return nil
 		})
 	}
 	_ = group.Wait()
 }
 
-// pointLanes is how many sites are struck at a time: of those with a registry
-// each has a share of the strikes.
-const pointLanes = 4
+// pointLanes are the sites that are struck at a time: of those with a registry,
+// which come first, each has a share of the strikes.
+var pointLanes = []siteKind{siteRegistry, siteRegistry, siteRegistry, siteLayout, sitePackages}
+
+const registryLanes = 3
 
 // strikeAll strikes a lane's share of what can be struck: at the first time, and
 // at as many others as there are seeds.
 func (s *pointSite) strikeAll(t *testing.T, lane, seeds int) {
 	hits := s.hits(t)
 	var all []strike
-	for _, point := range pointsOf(s.layout) {
+	for _, point := range s.points() {
 		if hits[point] == 0 {
 			t.Fatalf("a run does not come by %s: %v", point, hits)
 		}
@@ -147,7 +165,7 @@ func (s *pointSite) strikeAll(t *testing.T, lane, seeds int) {
 		}
 	}
 	for i, one := range all {
-		if s.layout || i%(pointLanes-1) == lane-1 {
+		if s.local() || i%registryLanes == lane {
 			t.Run(one.String(), func(t *testing.T) { s.strike(t, one) })
 		}
 	}
@@ -158,8 +176,10 @@ func (s *pointSite) strikeAll(t *testing.T, lane, seeds int) {
 func (s *pointSite) hits(t *testing.T) map[failpoint.Name]int {
 	t.Helper()
 	hits := map[failpoint.Name]int{}
-	for _, locks := range []bool{s.layout || !canRefuseLocks, true} {
+	s.outgrow(t)
+	for _, locks := range []bool{s.local() || !canRefuseLocks, true} {
 		s.renew(t)
+		s.due(t)
 		cmd, out, log := s.build(t)
 		s.arm(t, cmd, "")
 		if !locks {
@@ -202,7 +222,7 @@ func (s *pointSite) strike(t *testing.T, how strike) {
 	before := len(s.proxy.Requests(""))
 	last := s.run(t)
 	s.succeeded(t, last)
-	if sent := len(s.proxy.Requests("")) - before; sent > 0 || !strings.Contains(last.log, "done: 2 cached") {
+	if sent := len(s.proxy.Requests("")) - before; sent > 0 || !strings.Contains(last.log, fmt.Sprintf("done: %d cached", s.images())) {
 		t.Errorf("a run after all is made up for sends %d requests, want none and that all is cached:\n%s", sent, last.log)
 	}
 	s.wantClean(t)
@@ -218,6 +238,10 @@ func (s *pointSite) prepare(t *testing.T, point failpoint.Name) {
 		if err := os.RemoveAll(filepath.Join(s.cache(), "db")); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if slices.Contains(prunePoints, point) {
+		s.outgrow(t)
+		s.due(t)
 	}
 	if point == failpoint.SpoolMerged {
 		s.renew(t)

@@ -21,6 +21,11 @@ const (
 	StampsSaved Name = "stamps.saved"
 	// DatabaseLink is when a new database is whole under a temporary name.
 	DatabaseLink Name = "database.link"
+	// DatabaseRename is when a database that is written anew, without what is not
+	// kept, is whole under a temporary name.
+	DatabaseRename Name = "database.rename"
+	// DatabaseRenamed is when it has taken the place of the old one.
+	DatabaseRenamed Name = "database.renamed"
 )
 
 // The making of an image.
@@ -29,6 +34,8 @@ const (
 	ClaimTaken Name = "claim.taken"
 	// ClaimRelease is before others may; the image is made and recorded, or failed.
 	ClaimRelease Name = "claim.release"
+	// PackagesInstalled is when npm has installed packages, and none is packed.
+	PackagesInstalled Name = "packages.installed"
 	// BlobRename is when content of the cache is whole under a temporary name: a
 	// layer, what is known of one, a manifest, a config.
 	BlobRename Name = "blob.rename"
@@ -105,15 +112,20 @@ const (
 	RecordUpdate Name = "record.update"
 	// HelmApplied is when Helm has installed or upgraded.
 	HelmApplied Name = "helm.applied"
+	// TagMove is before the tag of an environment is moved to an image.
+	TagMove Name = "tag.move"
+	// TagMoved is when it is verified there.
+	TagMoved Name = "tag.moved"
 )
 
 // All lists the points in the order in which a run comes by them first, roughly.
 func All() []Name {
 	return []Name{
-		TreeHashed, FileRename, FileRenamed, ClaimTaken, BlobRename, BlobRenamed, LayerPacked, ImageBuilt,
+		TreeHashed, FileRename, FileRenamed, ClaimTaken, PackagesInstalled, BlobRename, BlobRenamed, LayerPacked, ImageBuilt,
 		BlobUpload, BlobUploaded, ManifestPut, ManifestStored, ManifestVerified, LayoutRename, LayoutRenamed,
 		ImagePublished, DatabaseLink, IndexCommit, IndexWritten, IndexCommitted, SpoolRename, SpoolRenamed, SpoolMerged, ClaimRelease,
 		SharedPut, SharedStored, ChartRename, ChartRenamed,
-		LeaseTaken, RecordCreate, ObjectWrite, RecordUpdate, HelmApplied, StampsSave, StampsSaved,
+		LeaseTaken, RecordCreate, ObjectWrite, RecordUpdate, HelmApplied, TagMove, TagMoved,
+		DatabaseRename, DatabaseRenamed, StampsSave, StampsSaved,
 	}
 }
