@@ -1,6 +1,8 @@
 package cache_test
 
 import (
+	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -216,6 +218,40 @@ func TestPruneDropsContentLongUnused(t *testing.T) {
 	}
 	if done, err := blobs.Prune(cache.Keep{Age: time.Nanosecond, Bytes: 1}, time.Now()); err != nil || done.Kept != 2 {
 		t.Errorf("what was used just now: %+v, %v", done, err)
+	}
+}
+
+// stoppingContext ends when it was asked for the nth time whether it has.
+type stoppingContext struct {
+	context.Context
+	stop context.CancelCauseFunc
+	left int
+	why  error
+}
+
+func (c *stoppingContext) Err() error {
+	if c.left--; c.left < 0 {
+		c.stop(c.why)
+	}
+	return c.Context.Err()
+}
+
+// Whoever stops the reading of much is told what of it was read.
+func TestVerifyThatIsStopped(t *testing.T) {
+	blobs, dir := openStore(t)
+	w, err := blobs.Create()
+	must(t, err)
+	content := make([]byte, 40<<20)
+	_, err = w.Write(content)
+	must(t, err, w.Commit(fmt.Sprintf("sha256:%x", sha256.Sum256(content))))
+	inner, stop := context.WithCancelCause(t.Context())
+	ctx := &stoppingContext{inner, stop, 6, errors.New("stopped")} // four times on the way to the content
+	v, err := cache.VerifyContents(ctx, dir)
+	if !errors.Is(err, ctx.why) || v.Whole+v.Damaged != 0 || v.Bytes <= 0 || v.Bytes >= int64(len(content)) {
+		t.Errorf("%+v, %v, want a part of %d bytes, and why it was stopped", v, err, len(content))
+	}
+	if v, err := cache.VerifyContents(t.Context(), dir); err != nil || v.Whole != 1 || v.Bytes != int64(len(content)) {
+		t.Errorf("once more: %+v, %v", v, err)
 	}
 }
 

@@ -96,7 +96,8 @@ func (b *Blobs) isLayer(path string) bool {
 
 // VerifyContents reads all content below a directory, which may hold several
 // stores (as a directory of OCI image layouts does), each in a directory called
-// sha256, and removes what is not what its digest says.
+// sha256, and removes what is not what its digest says. Where ctx ends it tells
+// what was looked at until then.
 func VerifyContents(ctx context.Context, dir string) (Verified, error) {
 	var v Verified
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -112,7 +113,7 @@ func VerifyContents(ctx context.Context, dir string) (Verified, error) {
 		if _, ok := sha256Hex(digest); !ok || !entry.Type().IsRegular() || store != "sha256" {
 			return nil
 		}
-		return v.read(path, digest)
+		return v.read(ctx, path, digest)
 	})
 	if err != nil {
 		return v, fmt.Errorf("verify %s: %w", dir, err)
@@ -120,7 +121,10 @@ func VerifyContents(ctx context.Context, dir string) (Verified, error) {
 	return v, nil
 }
 
-func (v *Verified) read(path, digest string) error {
+// stretch is how many bytes are read between two looks at whether to stop.
+const stretch = 16 << 20
+
+func (v *Verified) read(ctx context.Context, path, digest string) error {
 	body, err := openBlob(path, digest)
 	if errors.Is(err, ErrNotFound) {
 		return nil
@@ -129,15 +133,20 @@ func (v *Verified) read(path, digest string) error {
 		return err
 	}
 	defer func() { _ = body.Close() }()
-	n, err := io.Copy(io.Discard, body)
-	v.Bytes += n
+	for err == nil && ctx.Err() == nil {
+		var n int64
+		n, err = io.CopyN(io.Discard, body, stretch)
+		v.Bytes += n
+	}
 	switch {
+	case errors.Is(err, io.EOF):
+		v.Whole++
 	case errors.Is(err, ErrDamaged): // reading has removed it
 		v.Damaged++
 	case err != nil:
 		return err
 	default:
-		v.Whole++
+		return context.Cause(ctx)
 	}
 	return nil
 }

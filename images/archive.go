@@ -131,6 +131,6 @@ func (a archived) open(_ context.Context, d v1.Descriptor) (io.ReadCloser, error
 	return a.blobs.Open(d.Digest.String())
 }
 
-func (a archived) manifest(_ context.Context, digest string) (io.ReadCloser, error) {
-	return a.blobs.Open(digest)
+func (a archived) manifest(_ context.Context, digest string) ([]byte, error) {
+	return a.blobs.Bytes(digest)
 }

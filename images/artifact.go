@@ -128,17 +128,9 @@ func fetchChart(ctx context.Context, repo *repository, ref orchestrator.Referenc
 	if ref.Digest != "" {
 		target = ref.Digest
 	}
-	body, err := repo.manifest(ctx, target)
+	raw, err := documentOf(ctx, repo, target)
 	if err != nil {
 		return nil, err
-	}
-	defer func() { _ = body.Close() }()
-	raw, err := readSmall(body)
-	if err != nil {
-		return nil, err
-	}
-	if got := describe("", raw).Digest.String(); ref.Digest != "" && got != ref.Digest {
-		return nil, fmt.Errorf("%w: got %s", cache.ErrDamaged, got)
 	}
 	layer, err := chartLayer(raw)
 	if err != nil {

@@ -40,20 +40,12 @@ func (r *Resolver) Resolve(ctx context.Context, reference, platform string) (str
 	if err != nil {
 		return "", err
 	}
-	body, err := from.manifest(ctx, target)
+	raw, err := documentOf(ctx, from, target)
 	if errors.Is(err, cache.ErrNotFound) {
 		return "", &NoBaseError{Reference: reference}
 	}
 	if err != nil {
 		return "", fmt.Errorf("look up base image %s: %w", reference, err)
-	}
-	defer func() { _ = body.Close() }()
-	raw, err := readSmall(body)
-	if err != nil {
-		return "", fmt.Errorf("look up base image %s: %w", reference, err)
-	}
-	if got := describe("", raw).Digest.String(); strings.HasPrefix(target, "sha256:") && got != target {
-		return "", fmt.Errorf("look up base image %s: %w: got %s", reference, cache.ErrDamaged, got)
 	}
 	_, _ = r.Blobs.Keep(raw) // so that building need not read it again
 	if platform == workspace.AllPlatforms {

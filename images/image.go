@@ -70,8 +70,9 @@ type origin interface {
 // library is an origin that has manifests too: a place images are published in.
 type library interface {
 	origin
-	// manifest reads a manifest or index. The caller verifies the digest.
-	manifest(ctx context.Context, digest string) (io.ReadCloser, error)
+	// manifest reads the manifest or index that target, a tag or a digest, names.
+	// It does not verify it; see documentOf. What is not there is cache.ErrNotFound.
+	manifest(ctx context.Context, target string) ([]byte, error)
 }
 
 // memory is the origin of a blob that is at hand.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"golang.org/x/sync/errgroup"
@@ -19,9 +20,30 @@ import (
 type Inspector struct {
 	Client *Client
 
+	bytes atomic.Int64
+
 	turn turns[blobOn]
 	mu   sync.Mutex // guards read
 	read map[blobOn]bool
+}
+
+// Bytes is how many bytes of blobs have come so far.
+func (i *Inspector) Bytes() int64 { return i.bytes.Load() }
+
+// Weight is how many bytes the blobs of images have together, each counted once:
+// what an Inspector has to read of a registry that has them. Images of which the
+// cache has no manifest count as nothing.
+func Weight(blobs *cache.Blobs, digests ...string) int64 {
+	sizes, sum := map[v1.Hash]int64{}, int64(0)
+	for _, digest := range digests {
+		for _, blob := range blobsOf(blobs, digest, 2) {
+			sizes[blob.Digest] = blob.Size
+		}
+	}
+	for _, size := range sizes {
+		sum += size
+	}
+	return sum
 }
 
 // Inspect returns the digests of manifests and blobs that the registry does not
@@ -66,10 +88,14 @@ func (l *losses) judge(digest v1.Hash, err error) error {
 
 // tree reads a manifest or an index, and what it names.
 func (i *Inspector) tree(ctx context.Context, repo *repository, digest v1.Hash, found *losses, depth int) error {
-	m, err := i.manifest(ctx, repo, digest)
+	raw, err := documentOf(ctx, repo, digest.String()) // what the cache has says nothing
+	if err != nil {
+		return found.judge(digest, err)
+	}
+	m, err := parseManifest(raw)
 	switch {
 	case err != nil:
-		return found.judge(digest, err)
+		return err
 	case m.Manifests != nil && depth == maxNesting:
 		return errors.New("indexes are nested too deeply")
 	}
@@ -84,22 +110,6 @@ func (i *Inspector) tree(ctx context.Context, repo *repository, digest v1.Hash, 
 	return group.Wait()
 }
 
-func (i *Inspector) manifest(ctx context.Context, repo *repository, digest v1.Hash) (manifest, error) {
-	body, err := repo.manifest(ctx, digest.String())
-	if err != nil {
-		return manifest{}, err
-	}
-	defer func() { _ = body.Close() }()
-	raw, err := readSmall(body)
-	if err != nil {
-		return manifest{}, err
-	}
-	if got := describe("", raw).Digest; got != digest {
-		return manifest{}, fmt.Errorf("%w: got %s", cache.ErrDamaged, got)
-	}
-	return parseManifest(raw)
-}
-
 // blob reads a blob, or only asks for one that was read of another repository
 // of the registry: they have it from the same place.
 func (i *Inspector) blob(ctx context.Context, repo *repository, d v1.Descriptor) error {
@@ -112,7 +122,7 @@ func (i *Inspector) blob(ctx context.Context, repo *repository, d v1.Descriptor)
 	if i.known(at) {
 		return repo.begins(ctx, d)
 	}
-	if err := repo.gives(ctx, d); err != nil {
+	if err := repo.gives(ctx, d, arrivals{&i.bytes}); err != nil {
 		return err
 	}
 	i.mu.Lock()
@@ -130,9 +140,17 @@ func (i *Inspector) known(at blobOn) bool {
 	return i.read[at]
 }
 
-// gives reads a blob, all of it, and again where the connection breaks. Where it
+// arrivals counts the bytes that are written to it.
+type arrivals struct{ sum *atomic.Int64 }
+
+func (a arrivals) Write(p []byte) (int, error) {
+	a.sum.Add(int64(len(p)))
+	return len(p), nil
+}
+
+// gives reads a blob into to, all of it, and again where the connection breaks. Where it
 // breaks each time the registry's storage does: that is cache.ErrDamaged too.
-func (r *repository) gives(ctx context.Context, d v1.Descriptor) error {
+func (r *repository) gives(ctx context.Context, d v1.Descriptor, to io.Writer) error {
 	var final error
 	broken := r.persist(ctx, func() error {
 		body, err := r.get(ctx, call{method: http.MethodGet, path: "blobs/" + d.Digest.String()})
@@ -140,7 +158,7 @@ func (r *repository) gives(ctx context.Context, d v1.Descriptor) error {
 			return nil // it was tried again already
 		}
 		defer func() { _ = body.Close() }()
-		_, err = io.Copy(io.Discard, cache.Verify(body, d.Digest.String(), d.Size))
+		_, err = io.Copy(to, cache.Verify(body, d.Digest.String(), d.Size))
 		if errors.Is(err, cache.ErrDamaged) {
 			final, err = err, nil
 		}

@@ -147,3 +147,36 @@ func TestInspectorReadsOnce(t *testing.T) {
 		t.Errorf("Inspect: %q, %v, want no word on what is there", lost, err)
 	}
 }
+
+// What an Inspector is going to read is known before, and what images share is
+// read once.
+func TestInspectorReadsWhatWasForeseen(t *testing.T) {
+	reg := newRegistry(t)
+	b := newBench(t, t.TempDir())
+	shared := files{"index.js": sourceText(1)}.write(t, t.TempDir())
+	sizes := map[string]int64{}
+	digests := map[string]string{} // by repository
+	for _, name := range []string{"one", "two"} {
+		repository := reg.host + "/shop/composition-" + name
+		s := step(t, repository, "t", map[string]string{"a": shared, "b": files{"index.js": name}.write(t, t.TempDir())})
+		digests[repository] = b.publish(t, b.remote, s, b.build(t, s))
+		m := manifestOf(t, b, digests[repository])
+		for _, blob := range append(m.Layers, m.Config) {
+			sizes[blob.Digest.String()] = blob.Size
+		}
+	}
+	want := int64(0)
+	for _, size := range sizes {
+		want += size
+	}
+	look := &images.Inspector{Client: b.client}
+	var all []string
+	for repository, digest := range digests {
+		all = append(all, digest)
+		if lost, err := look.Inspect(t.Context(), repository, digest); err != nil || len(lost) > 0 {
+			t.Errorf("Inspect: %q, %v", lost, err)
+		}
+	}
+	same(t, "foreseen", images.Weight(b.blobs, all...), want)
+	same(t, "read", look.Bytes(), want)
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -38,7 +39,7 @@ func (r *Remote) replaced(ctx context.Context, repo *repository, c content) erro
 	if !r.isLost(repo, c.Digest) {
 		return nil
 	}
-	err := repo.gives(ctx, c.Descriptor)
+	err := repo.gives(ctx, c.Descriptor, io.Discard)
 	if errors.Is(err, cache.ErrNotFound) || errors.Is(err, cache.ErrDamaged) {
 		return &StillLostError{Host: repo.registry.RegistryStr(), Blob: c.Digest.String()}
 	}

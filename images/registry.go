@@ -262,14 +262,14 @@ func (r *Remote) recall(repo *repository, previous string) {
 	if previous == "" || r.known.doubted(repo) {
 		return
 	}
-	for _, digest := range blobsOf(r.Blobs, previous, 2) {
-		r.known.assume(repo, digest)
+	for _, blob := range blobsOf(r.Blobs, previous, 2) {
+		r.known.assume(repo, blob.Digest)
 	}
 }
 
 // blobsOf lists the blobs of a manifest, or of an index of them, as far as the
 // cache has it.
-func blobsOf(blobs *cache.Blobs, digest string, depth int) []v1.Hash {
+func blobsOf(blobs *cache.Blobs, digest string, depth int) []v1.Descriptor {
 	raw, err := blobs.Bytes(digest)
 	if err != nil || depth == 0 {
 		return nil
@@ -278,12 +278,9 @@ func blobsOf(blobs *cache.Blobs, digest string, depth int) []v1.Hash {
 	if err != nil {
 		return nil
 	}
-	var all []v1.Hash
+	all := found.blobs()
 	for _, one := range found.Manifests {
 		all = append(all, blobsOf(blobs, one.Digest.String(), depth-1)...)
-	}
-	for _, blob := range found.blobs() {
-		all = append(all, blob.Digest)
 	}
 	return all
 }

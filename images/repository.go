@@ -45,21 +45,15 @@ func (r *repository) digest(ctx context.Context, target string) (string, error) 
 
 // digestOfContent is for registries that do not state digests.
 func (r *repository) digestOfContent(ctx context.Context, target string) (string, error) {
-	body, err := r.manifest(ctx, target)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = body.Close() }()
-	raw, err := readSmall(body)
+	raw, err := r.manifest(ctx, target)
 	if err != nil {
 		return "", err
 	}
 	return describe("", raw).Digest.String(), nil
 }
 
-// manifest implements library; target may be a tag too. What is not there is
-// cache.ErrNotFound.
-func (r *repository) manifest(ctx context.Context, target string) (io.ReadCloser, error) {
+// manifest implements library.
+func (r *repository) manifest(ctx context.Context, target string) ([]byte, error) {
 	return r.small(ctx, call{
 		method: http.MethodGet,
 		path:   "manifests/" + target,
@@ -73,9 +67,11 @@ func (r *repository) open(ctx context.Context, d v1.Descriptor) (io.ReadCloser, 
 	var body io.ReadCloser
 	var err error
 	if d.Size < patientBody {
-		body, err = r.small(ctx, get, func(from io.Reader) ([]byte, error) {
+		var raw []byte
+		raw, err = r.small(ctx, get, func(from io.Reader) ([]byte, error) {
 			return io.ReadAll(io.LimitReader(from, d.Size+1)) // one too many is noticed below
 		})
+		body = io.NopCloser(bytes.NewReader(raw))
 	} else {
 		body, err = r.get(ctx, get)
 	}
@@ -87,7 +83,7 @@ func (r *repository) open(ctx context.Context, d v1.Descriptor) (io.ReadCloser, 
 
 // small reads what fits into memory, again where the connection breaks while it
 // comes: who gets the answer need not care.
-func (r *repository) small(ctx context.Context, c call, read func(io.Reader) ([]byte, error)) (io.ReadCloser, error) {
+func (r *repository) small(ctx context.Context, c call, read func(io.Reader) ([]byte, error)) ([]byte, error) {
 	for tries := (tries{host: r.host}); ; {
 		body, err := r.get(ctx, c)
 		if err != nil {
@@ -96,7 +92,7 @@ func (r *repository) small(ctx context.Context, c call, read func(io.Reader) ([]
 		raw, err := read(body)
 		_ = body.Close()
 		if err == nil {
-			return io.NopCloser(bytes.NewReader(raw)), nil
+			return raw, nil
 		}
 		again, stopped := tries.again(ctx, nil, err, false)
 		if stopped != nil {

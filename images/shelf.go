@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/types"
@@ -55,6 +56,19 @@ func (m manifest) blobs() []v1.Descriptor {
 	return all
 }
 
+// documentOf reads the manifest or index that target, a tag or a digest, names.
+// What is not what its digest says is cache.ErrDamaged.
+func documentOf(ctx context.Context, from library, target string) ([]byte, error) {
+	raw, err := from.manifest(ctx, target)
+	if err != nil {
+		return nil, err
+	}
+	if got := describe("", raw).Digest.String(); strings.Contains(target, ":") && got != target {
+		return nil, fmt.Errorf("%w: got %s, want %s", cache.ErrDamaged, got, target)
+	}
+	return raw, nil
+}
+
 // shelf reads manifests and configs of an image that is published somewhere:
 // from the cache, or from there and into the cache.
 type shelf struct {
@@ -69,17 +83,9 @@ func (s shelf) document(ctx context.Context, digest v1.Hash) ([]byte, error) {
 	if raw, err := s.blobs.Bytes(digest.String()); err == nil {
 		return raw, nil
 	}
-	body, err := s.from.manifest(ctx, digest.String())
+	raw, err := documentOf(ctx, s.from, digest.String())
 	if err != nil {
 		return nil, err
-	}
-	defer func() { _ = body.Close() }()
-	raw, err := readSmall(body)
-	if err != nil {
-		return nil, err
-	}
-	if got := describe("", raw).Digest; got != digest {
-		return nil, fmt.Errorf("%w: got %s, want %s", cache.ErrDamaged, got, digest)
 	}
 	_, _ = s.blobs.Keep(raw) // a full disk costs a request next time
 	return raw, nil

@@ -41,6 +41,7 @@ var scriptFaults = map[string]faultproxy.Fault{
 	"1MiB":    faultproxy.Limit(1 << 20),
 	"100KiB":  faultproxy.Limit(100 << 10),
 	"lost":    faultproxy.Lost,
+	"stall":   faultproxy.Stall,
 }
 
 // passing are faults that strike once.

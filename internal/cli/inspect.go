@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -25,26 +26,26 @@ const inspections = 4
 // that are not whole are forgotten, with a note of what the registry does not
 // give: the next build publishes that again. A registry that cannot be asked is
 // an error, and asked no further.
-func (g *globals) inspect(ctx context.Context, index *cache.Index) error {
+func (g *globals) inspect(ctx context.Context, blobs *cache.Blobs, index *cache.Index) error {
 	known, err := index.Images()
 	if err != nil {
 		return err
 	}
+	known = slices.DeleteFunc(known, func(one cache.Image) bool { return one.Registry == orchestrator.LayoutRegistry })
 	look := &inspection{
-		globals: g, index: index, failed: map[string]error{},
+		globals: g, index: index, all: len(known), failed: map[string]error{},
 		inspector: &images.Inspector{Client: &images.Client{Insecure: g.insecure(), Notice: g.warn}},
 	}
+	look.announce(blobs, known)
+	stop := look.progress()
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(inspections)
 	for _, one := range known {
-		if one.Registry != orchestrator.LayoutRegistry {
-			group.Go(func() error { return look.at(ctx, one) })
-		}
+		group.Go(func() error { return look.at(ctx, one) })
 	}
-	if err := group.Wait(); err != nil {
-		return err
-	}
-	return look.end()
+	err = group.Wait()
+	stop()
+	return look.end(err)
 }
 
 // insecure are the registries without TLS of the workspace here, if there is one.
@@ -65,10 +66,47 @@ type inspection struct {
 	*globals
 	index     *cache.Index
 	inspector *images.Inspector
+	all       int
 
 	mu          sync.Mutex // guards all below
 	whole, lost int
 	failed      map[string]error // by registry
+}
+
+// announce says what is going to be read: somebody may pay for it.
+func (n *inspection) announce(blobs *cache.Blobs, known []cache.Image) {
+	digests := map[string][]string{} // by registry
+	for _, one := range known {
+		digests[one.Registry] = append(digests[one.Registry], one.Digest)
+	}
+	for _, registry := range slices.Sorted(maps.Keys(digests)) {
+		n.warn(fmt.Sprintf("reading %s of %s, as far as is known here %s",
+			count(len(digests[registry]), "image"), registry, mebibytes(images.Weight(blobs, digests[registry]...))))
+	}
+}
+
+// progressEvery is how long who waits hears nothing.
+const progressEvery = 5 * time.Second
+
+// progress says how far the inspection has come, until it is stopped.
+func (n *inspection) progress() (stop func()) {
+	end, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		ticker := time.NewTicker(progressEvery)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				n.mu.Lock()
+				n.warn(fmt.Sprintf("%s read so far, %d of %s done", mebibytes(n.inspector.Bytes()), n.whole+n.lost, count(n.all, "image")))
+				n.mu.Unlock()
+			case <-end:
+				return
+			}
+		}
+	}()
+	return func() { close(end); <-ended }
 }
 
 // at looks at one image. An error ends the inspection.
@@ -111,9 +149,12 @@ func (n *inspection) forget(one cache.Image, lost []string) error {
 	return nil
 }
 
-func (n *inspection) end() error {
-	fmt.Fprintf(n.io.Out, "  %-7s %s whole, %d not\n", "remote", count(n.whole, "image"), n.lost)
-	var err error
+// end reports what was found, also where the inspection was stopped.
+func (n *inspection) end(err error) error {
+	fmt.Fprintf(n.io.Out, "  %-7s %s whole, %d not; %s read\n", "remote", count(n.whole, "image"), n.lost, mebibytes(n.inspector.Bytes()))
+	if err != nil {
+		return err
+	}
 	if n.lost > 0 {
 		err = &lostError{n.lost}
 	}

@@ -20,10 +20,11 @@ func cacheVerify(g *globals) *cobra.Command {
 layer. With --deep it also reads all content and compares it with its digest: what is
 kept here, images which went to no registry too, and what registries hold of the images
 that are known here. What is damaged or lost is dropped, so that it is found out, made
-or published again, and the exit code is 1.
+or published again, and the exit code is 1. Ctrl-C keeps what was found until then.
 
-Only --deep asks registries. Whether images are there, but not whether they are whole,
-is what ` + "`toa graph build --verify always`" + ` finds out, with a request for each.`,
+Only --deep asks registries, and reads all of each image there once: it says how much
+that is. Whether images are there, but not whether they are whole, is what
+` + "`toa graph build --verify always`" + ` finds out, with a request for each.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return g.cacheVerify(cmd.Context(), deep) },
 	}
@@ -54,8 +55,8 @@ func (g *globals) cacheVerify(ctx context.Context, deep bool) error {
 	}
 	checks = append(checks, verification{"layers", "layer", blobs.VerifyLayers}) // last: it misses what was just dropped
 	err = g.verify(checks)
-	if deep {
-		err = errors.Join(err, g.inspect(ctx, cache.NewIndex(index)))
+	if deep && ctx.Err() == nil {
+		err = errors.Join(err, g.inspect(ctx, blobs, cache.NewIndex(index)))
 	}
 	return err
 }
@@ -70,11 +71,13 @@ func (g *globals) verify(checks []verification) error {
 	damaged := 0
 	for _, c := range checks {
 		found, err := c.run()
+		if err == nil || found != (cache.Verified{}) {
+			fmt.Fprintf(g.io.Out, "  %-7s %s whole, %d damaged; %s read\n", c.part, count(found.Whole, c.of), found.Damaged, mebibytes(found.Bytes))
+		}
 		if err != nil {
 			return err
 		}
 		damaged += found.Damaged
-		fmt.Fprintf(g.io.Out, "  %-7s %s whole, %d damaged\n", c.part, count(found.Whole, c.of), found.Damaged)
 	}
 	if damaged > 0 {
 		return &damagedError{damaged}
