@@ -38,6 +38,7 @@ build: ## build dist/toa, which starts fast, and dist/toa-full, which it becomes
 test: engines ## run all tests with the race detector
 	@test/setup git node npm busybox runc docker dockerd skopeo podman ctr sshd docker-registry bazel-4
 	go test -race -tags failpoint ./internal/failpoint
+	go test -tags failpoint ./images -run TestStruck
 ifdef TOA_TEST_STRICT
 	$(WITH_ENGINES) go test -race -p $(PACKAGES) -timeout $(PATIENCE) -json ./... | go run -race ./test/strict
 else
