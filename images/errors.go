@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"toa.io/toa/cache"
@@ -145,7 +146,8 @@ func tooLargeHint(host string) string {
 }
 
 // codePattern keeps texts out of errors that a registry may have put secrets in.
-var codePattern = regexp.MustCompile(`^[A-Z][A-Z_]{1,40}$`)
+// As all of this room it is compiled when it is needed: few runs get errors.
+var codePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Z][A-Z_]{1,40}$`) })
 
 const maxErrorBody = 64 << 10
 
@@ -160,7 +162,7 @@ func (h *host) answerError(resp *http.Response) *RegistryError {
 		return e
 	}
 	for _, one := range body.Errors {
-		if codePattern.MatchString(one.Code) && !slices.Contains(e.Codes, one.Code) {
+		if codePattern().MatchString(one.Code) && !slices.Contains(e.Codes, one.Code) {
 			e.Codes = append(e.Codes, one.Code)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -152,7 +153,9 @@ type readAgain struct {
 	io.Closer
 }
 
-var retryAfterText = regexp.MustCompile(`retry-after: ?(\d+(?:\.\d+)?(?:ms|s|m|h))`)
+var retryAfterText = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`retry-after: ?(\d+(?:\.\d+)?(?:ms|s|m|h))`)
+})
 
 // retryAfter is how long a registry asks us to wait: in seconds, until a date,
 // or in the text of the answer.
@@ -164,7 +167,7 @@ func retryAfter(header http.Header, text []byte) time.Duration {
 	if date, err := http.ParseTime(said); err == nil {
 		return max(0, time.Until(date))
 	}
-	if found := retryAfterText.FindSubmatch(text); found != nil {
+	if found := retryAfterText().FindSubmatch(text); found != nil {
 		wait, _ := time.ParseDuration(string(found[1])) // too large is none
 		return wait
 	}

@@ -1,10 +1,10 @@
 package release
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
+	"toa.io/toa/document"
 	"toa.io/toa/workspace"
 )
 
@@ -36,7 +36,7 @@ func command(name, path string, s workspace.Release) string {
 }
 
 // plain is what means itself in every shell.
-var plain = regexp.MustCompile(`^[\w%+,./:=@-]+$`)
+var plain = document.Lazy(`^[\w%+,./:=@-]+$`)
 
 // shell quotes an argument where it must be.
 func shell(arg string) string {

@@ -3,7 +3,6 @@ package templates
 import (
 	_ "embed" // the template
 	"fmt"
-	"regexp"
 )
 
 // What the runtime's image is made of (the reference's image/runtime.Dockerfile
@@ -24,13 +23,13 @@ var runtimeTemplate string
 
 // versionWord is a version or a tag of npm's: no range, which would make two
 // images of one name.
-var versionWord = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+-]*$`)
+var versionWord = pattern(`^[0-9A-Za-z][0-9A-Za-z.+-]*$`)
 
 // Runtime is the recipe of the runtime's image at a version, for platforms
 // that base is pinned for by digests, in their order. Only an engine can follow
 // it: the runtime's packages may have install scripts.
 func Runtime(version string, platforms, digests []string, npm NPM) (Recipe, error) {
-	if !versionWord.MatchString(version) {
+	if !versionWord().MatchString(version) {
 		return Recipe{}, fmt.Errorf("version %q of the runtime is none", version)
 	}
 	return Recipe{

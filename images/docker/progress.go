@@ -38,17 +38,23 @@ func newProgress(s stage, observe orchestrator.Observe) *progress {
 }
 
 // vertexLine is "#7 …": 1 is the number, 2 the rest.
-var vertexLine = regexp.MustCompile(`^#(\d+) (.*)$`)
+var vertexLine = pattern(`^#(\d+) (.*)$`)
 
 // headLine is "[2/5] RUN …", "[linux/amd64 2/5] RUN …" or "[stage 2/5] RUN …".
-var headLine = regexp.MustCompile(`^\[[^\]]*\d+/\d+\] (RUN .*)$`)
+var headLine = pattern(`^\[[^\]]*\d+/\d+\] (RUN .*)$`)
 
 // sourceLine is `  12 | >>> RUN …`, after a failure. Only there variables of the
 // instruction are not expanded.
-var sourceLine = regexp.MustCompile(`^ *\d+ \| >>> (RUN .*)$`)
+var sourceLine = pattern(`^ *\d+ \| >>> (RUN .*)$`)
 
 // timeBefore is the time that BuildKit puts before each line of output.
-var timeBefore = regexp.MustCompile(`^\d+\.\d+ `)
+var timeBefore = pattern(`^\d+\.\d+ `)
+
+// pattern is compiled when it is first needed: few runs use this builder, and
+// compiling is a good part of the start of all.
+func pattern(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}
 
 // line takes one line of output. Calls may overlap.
 func (p *progress) line(stream, text string) {
@@ -63,15 +69,15 @@ func (p *progress) note(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.last = keepLast(p.last, text)
-	if source := sourceLine.FindStringSubmatch(text); source != nil {
+	if source := sourceLine().FindStringSubmatch(text); source != nil {
 		p.source = source[1]
 	}
-	parts := vertexLine.FindStringSubmatch(text)
+	parts := vertexLine().FindStringSubmatch(text)
 	if parts == nil {
 		return
 	}
 	number, rest := parts[1], parts[2]
-	if head := headLine.FindStringSubmatch(rest); head != nil {
+	if head := headLine().FindStringSubmatch(rest); head != nil {
 		if p.runs[number] == nil {
 			p.runs[number] = &vertex{instruction: head[1]}
 		}
@@ -86,7 +92,7 @@ func (p *progress) note(text string) {
 		p.failed = one
 		return
 	}
-	one.said = keepLast(one.said, timeBefore.ReplaceAllString(rest, ""))
+	one.said = keepLast(one.said, timeBefore().ReplaceAllString(rest, ""))
 }
 
 // exitOf is the end of `process "…" did not complete successfully: exit code: 1`.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"toa.io/toa/document"
@@ -16,7 +15,7 @@ import (
 // entry is one line of a .env file.
 type entry struct{ name, value string }
 
-var plainValue = regexp.MustCompile(`^[A-Za-z0-9_./:@,+%=-]*$`)
+var plainValue = document.Lazy(`^[A-Za-z0-9_./:@,+%=-]*$`)
 
 // encodeEnv writes entries so that readers get the very text back, or returns
 // an *unwritableError.
@@ -91,7 +90,7 @@ type envParser struct {
 	values     map[string]string
 }
 
-var assignment = regexp.MustCompile(`^[ \t]*(?:export[ \t]+)?([A-Za-z0-9_.-]+)[ \t]*=[ \t]*`)
+var assignment = document.Lazy(`^[ \t]*(?:export[ \t]+)?([A-Za-z0-9_.-]+)[ \t]*=[ \t]*`)
 
 func (p *envParser) line() error {
 	rest := p.text[p.at:]
@@ -100,7 +99,7 @@ func (p *envParser) line() error {
 		p.at += min(len(line)+1, len(rest))
 		return nil
 	}
-	found := assignment.FindStringSubmatch(line)
+	found := assignment.Regexp().FindStringSubmatch(line)
 	if found == nil {
 		return p.fail("expected NAME=value or a comment")
 	}

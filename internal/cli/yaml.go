@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,7 +63,7 @@ func scalarYAML(v *document.Value) string {
 	return string(v.JSON())
 }
 
-var plainYAML = regexp.MustCompile(`^(?:\./)?[A-Za-z_][A-Za-z0-9_./-]*$`)
+var plainYAML = document.Lazy(`^(?:\./)?[A-Za-z_][A-Za-z0-9_./-]*$`)
 
 // wordsYAML are no text to some readers, in any case.
 var wordsYAML = []string{"y", "yes", "n", "no", "on", "off", "true", "false", "null"}
