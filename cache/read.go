@@ -64,33 +64,30 @@ func (f File) openError(err error) error {
 
 func (f File) changed(now string) error { return &ChangedError{Path: f.Path, Now: now} }
 
-// stream copies and hashes. It never hands w more than f.Size bytes: archives
-// have announced them.
+// stream copies and hashes f.Size bytes, which archives have announced. What
+// comes after them is nobody's: these are the ones that were hashed.
 func (f File) stream(w io.Writer, r io.Reader) error {
 	buffer := buffers.Get().(*[256 << 10]byte)
 	defer buffers.Put(buffer)
 	blake := hashers.Get().(*blake3.Hasher)
 	defer hashers.Put(blake)
 	blake.Reset()
-	left := f.Size
-	for {
-		n, err := r.Read(buffer[:])
-		if left -= int64(n); left < 0 {
-			return f.changed("it has grown")
-		}
+	for left := f.Size; left > 0; {
+		n, err := r.Read(buffer[:min(left, int64(len(buffer)))])
+		left -= int64(n)
 		_, _ = blake.Write(buffer[:n])
 		if _, err := w.Write(buffer[:n]); err != nil {
 			return err
 		}
-		if err == io.EOF {
-			break
+		if err == io.EOF && left > 0 {
+			return f.changed("it ends early")
 		}
-		if err != nil {
+		if err != nil && err != io.EOF {
 			return fmt.Errorf("read %q: %w", f.Path, err)
 		}
 	}
 	var sum Key
-	if blake.Sum(sum[:0]); left != 0 || sum != f.Digest {
+	if blake.Sum(sum[:0]); sum != f.Digest {
 		return f.changed("its content is another")
 	}
 	return nil

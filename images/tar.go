@@ -26,11 +26,6 @@ const (
 	compression      = "gzip/klauspost-1.20/3"
 )
 
-var compressors = sync.Pool{New: func() any {
-	w, _ := gzip.NewWriterLevel(io.Discard, compressionLevel) // the level is a valid one
-	return w
-}}
-
 // part is one directory in a layer.
 type part struct {
 	// prefix is where it goes: a slash path without leading slash.
@@ -46,17 +41,32 @@ type packer struct {
 	file   *bufio.Writer // before out: the compressor writes in crumbs
 	zip    *gzip.Writer
 	diffID hash.Hash
+	behind *relay // before zip and diffID
+	buffer []byte // of behind
+	plain  *bufio.Writer
 	tar    *tar.Writer
-	plain  *bufio.Writer // after tar
 	epoch  time.Time
 	dirs   map[string]bool // those that are in the archive
 }
 
+// packers are used again: a compressor and buffers are larger than most layers.
+var packers = sync.Pool{New: func() any {
+	const size = 64 << 10
+	zip, _ := gzip.NewWriterLevel(io.Discard, compressionLevel) // the level is a valid one
+	return &packer{
+		file: bufio.NewWriterSize(nil, size), zip: zip, diffID: sha256.New(),
+		buffer: make([]byte, size), plain: bufio.NewWriterSize(nil, size),
+	}
+}}
+
 func newPacker(out *cache.BlobWriter, epoch time.Time) *packer {
-	p := &packer{out: out, file: bufio.NewWriterSize(out, 64<<10), diffID: sha256.New(), epoch: epoch, dirs: map[string]bool{}}
-	p.zip = compressors.Get().(*gzip.Writer)
+	p := packers.Get().(*packer)
+	p.out, p.epoch, p.dirs = out, epoch, map[string]bool{}
+	p.file.Reset(out)
 	p.zip.Reset(p.file)
-	p.plain = bufio.NewWriterSize(io.MultiWriter(p.diffID, p.zip), 64<<10)
+	p.diffID.Reset()
+	p.behind = newRelay(io.MultiWriter(p.diffID, p.zip), p.buffer)
+	p.plain.Reset(p.behind)
 	p.tar = tar.NewWriter(p.plain)
 	return p
 }
@@ -120,7 +130,7 @@ func (p *packer) directory(dir string) error {
 
 // finish ends the archive and keeps it.
 func (p *packer) finish() (cache.Layer, error) {
-	for _, end := range []func() error{p.tar.Close, p.plain.Flush, p.zip.Close, p.file.Flush} {
+	for _, end := range []func() error{p.tar.Close, p.plain.Flush, p.behind.Close, p.zip.Close, p.file.Flush} {
 		if err := end(); err != nil {
 			return cache.Layer{}, err
 		}
@@ -133,11 +143,12 @@ func (p *packer) finish() (cache.Layer, error) {
 	return layer, p.out.Commit(layer.Digest)
 }
 
-// release gives back what can be used again. The packer is of no use then.
+// release gives the packer back. What was not finished is dropped.
 func (p *packer) release() {
-	p.zip.Reset(io.Discard)
-	compressors.Put(p.zip)
+	_ = p.behind.Close() // finish has told
 	p.out.Abort()
+	p.out, p.behind, p.tar, p.dirs = nil, nil, nil, nil
+	packers.Put(p)
 }
 
 // pack makes a layer of parts.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/distribution/distribution/v3/configuration"
 	"github.com/distribution/distribution/v3/registry/handlers"
@@ -23,6 +24,14 @@ func New(ctx context.Context) http.Handler {
 	config.Log.Level = "error"
 	config.Log.AccessLog.Disabled = true
 	return handlers.NewApp(ctx, config)
+}
+
+// delayed lets each request wait.
+func delayed(next http.Handler, delay time.Duration) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		time.Sleep(delay)
+		next.ServeHTTP(w, r)
+	})
 }
 
 // logged writes a line to out after each request.

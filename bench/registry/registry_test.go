@@ -6,13 +6,15 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestServeLogsEachRequestAndEndsWithItsInput(t *testing.T) {
+	const delay = time.Millisecond
 	until, end := io.Pipe()
 	log, out := io.Pipe()
 	ended := make(chan error, 1)
-	go func() { ended <- serve(t.Context(), until, out) }()
+	go func() { ended <- serve(t.Context(), until, out, delay) }()
 
 	lines := bufio.NewScanner(log)
 	if !lines.Scan() {

@@ -1,13 +1,17 @@
 // Command remotewrite publishes a directory as an image in the way that
 // programs on go-containerregistry commonly do: one layer made by its tarball
-// package, added to an empty image, sent by remote.Write.
+// package, added to an empty image, sent by remote.Write. With -base it does so
+// for each component of a workspace, four at a time: a layer on that image, which
+// is made where it is not there, sent by one Pusher to a repository below HOST/PREFIX.
 //
 //	remotewrite -C DIR REFERENCE
+//	remotewrite -C WORKSPACE -base REFERENCE HOST/PREFIX:TAG
 package main
 
 import (
 	"archive/tar"
 	"bytes"
+	"context"
 	"flag"
 	"fmt"
 	"io"
@@ -25,41 +29,45 @@ import (
 
 func main() {
 	dir := flag.String("C", ".", "directory to publish")
+	base := flag.String("base", "", "publish the components of a workspace as images that stand on this one")
 	flag.Parse()
-	if err := publish(*dir, flag.Arg(0)); err != nil {
+	if err := publish(context.Background(), *dir, *base, flag.Arg(0)); err != nil {
 		fmt.Fprintln(os.Stderr, "remotewrite:", err)
 		os.Exit(1)
 	}
 }
 
-func publish(dir, reference string) error {
-	ref, err := name.ParseReference(reference)
+func publish(ctx context.Context, dir, base, reference string) error {
+	ref, err := name.NewTag(reference)
 	if err != nil {
 		return err
 	}
-	image, err := assemble(os.DirFS(dir))
+	if base != "" {
+		return workspace{dir: dir, base: base, target: ref.Repository.Name(), tag: ref.TagStr()}.publish(ctx)
+	}
+	image, err := assemble(empty.Image, os.DirFS(dir), "composition/component")
 	if err != nil {
 		return err
 	}
-	if err := remote.Write(ref, image); err != nil {
+	if err := remote.Write(ref, image, remote.WithContext(ctx)); err != nil {
 		return fmt.Errorf("write image: %w", err)
 	}
 	return nil
 }
 
-// assemble makes the image that toa makes of one component on scratch.
-func assemble(files fs.FS) (v1.Image, error) {
+// assemble makes the image that toa makes of one component.
+func assemble(from v1.Image, files fs.FS, prefix string, options ...tarball.LayerOption) (v1.Image, error) {
 	var archive bytes.Buffer
-	if err := pack(&archive, files, "composition/component"); err != nil {
+	if err := pack(&archive, files, prefix); err != nil {
 		return nil, err
 	}
 	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(archive.Bytes())), nil
-	})
+	}, options...)
 	if err != nil {
 		return nil, fmt.Errorf("make layer: %w", err)
 	}
-	image, err := mutate.AppendLayers(empty.Image, layer)
+	image, err := mutate.AppendLayers(from, layer)
 	if err != nil {
 		return nil, fmt.Errorf("append layer: %w", err)
 	}

@@ -7,14 +7,15 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 )
 
 func TestAssembleHoldsTheFiles(t *testing.T) {
-	image, err := assemble(fstest.MapFS{
+	image, err := assemble(empty.Image, fstest.MapFS{
 		"manifest.toa.yaml": {Data: []byte("name: a")},
 		"lib/x.js":          {Data: []byte("1")},
-	})
+	}, "composition/component")
 	if err != nil {
 		t.Fatal(err)
 	}

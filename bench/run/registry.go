@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os/exec"
 	"strings"
+	"time"
 )
 
 // registry is a running bench/registry.
@@ -21,8 +22,9 @@ type registry struct {
 	counts chan int
 }
 
-func (t tools) registry(ctx context.Context) (*registry, error) {
-	cmd := t.our(ctx, "registry")
+// registry starts one at which each request takes delay longer.
+func (t tools) registry(ctx context.Context, delay time.Duration) (*registry, error) {
+	cmd := t.our(ctx, "registry", "-delay", delay.String())
 	input, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, fmt.Errorf("start registry: %w", err)

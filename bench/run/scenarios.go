@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -112,6 +114,18 @@ func scenarios(quick bool) []scenario {
 			target:  target{ratio: 0.5, requests: 6 * fleet},
 			measure: measureFleet(fleet, 20*time.Millisecond),
 		},
+		{
+			name:    fmt.Sprintf("build and push, a changed layer in each of %d images", fleet),
+			tree:    tree{components: fleet, files: 2, members: 1},
+			target:  target{ratio: 0.8, requests: 6 * fleet},
+			measure: measureWholeFleet(0),
+		},
+		{
+			name:    fmt.Sprintf("build and push, %d images, 20 ms a request", fleet),
+			tree:    tree{components: fleet, files: 2, members: 1},
+			target:  target{ratio: 0.5, requests: 6 * fleet},
+			measure: measureWholeFleet(20 * time.Millisecond),
+		},
 	}
 }
 
@@ -154,7 +168,7 @@ func (t tools) coldHash(ctx context.Context, dir string) side {
 
 // measurePush publishes an image in which one source file changed.
 func measurePush(ctx context.Context, t tools, dir string, runs int) (ours, peer figures, err error) {
-	server, err := t.registry(ctx)
+	server, err := t.registry(ctx, 0)
 	if err != nil {
 		return ours, peer, err
 	}
@@ -183,7 +197,7 @@ func measurePush(ctx context.Context, t tools, dir string, runs int) (ours, peer
 // measureRebuild builds and publishes everything anew, each time where nothing is
 // published yet, so that all bytes are sent.
 func measureRebuild(ctx context.Context, t tools, dir string, runs int) (ours, peer figures, err error) {
-	server, err := t.registry(ctx)
+	server, err := t.registry(ctx, 0)
 	if err != nil {
 		return ours, peer, err
 	}
@@ -203,7 +217,7 @@ func measureRebuild(ctx context.Context, t tools, dir string, runs int) (ours, p
 // so long.
 func measureFleet(images int, delay time.Duration) func(context.Context, tools, string, int) (figures, figures, error) {
 	return func(ctx context.Context, t tools, _ string, runs int) (ours, peer figures, err error) {
-		server, err := t.registry(ctx)
+		server, err := t.registry(ctx, 0)
 		if err != nil {
 			return ours, peer, err
 		}
@@ -215,6 +229,67 @@ func measureFleet(images int, delay time.Duration) func(context.Context, tools, 
 		return compare(ctx, runs, unwatched,
 			side{name: "toa's images.Remote", timed: true, command: func(i int) *exec.Cmd { return fleet("toa", i) }},
 			side{name: "ggcr Pusher", timed: true, command: func(i int) *exec.Cmd { return fleet("peer", i, "-peer") }})
+	}
+}
+
+// measureWholeFleet packs and publishes a workspace in each of whose images a
+// layer of 50 KB has changed, to a registry that each request takes so long to
+// reach.
+func measureWholeFleet(delay time.Duration) func(context.Context, tools, string, int) (figures, figures, error) {
+	return func(ctx context.Context, t tools, dir string, runs int) (ours, peer figures, err error) {
+		server, err := t.registry(ctx, delay)
+		if err != nil {
+			return ours, peer, err
+		}
+		defer server.end(&err)
+		workspace, cache := workspaceIn(dir), filepath.Join(dir, "cache")
+		base := server.address + "/bench/base:1"
+		publish := func(tag string) *exec.Cmd {
+			return t.our(ctx, "remotewrite", "-C", workspace, "-base", base, server.address+"/peer:"+tag)
+		}
+		if err := standOn(workspace, base); err != nil {
+			return ours, peer, err
+		}
+		if output, err := publish("before").CombinedOutput(); err != nil { // the base too, which toa's first run pins
+			return ours, peer, fmt.Errorf("publish workspace: %w\n%s", err, output)
+		}
+		return compare(ctx, runs, server.requests,
+			side{name: "toa graph build", prepare: changeAll(workspace, 1), command: func(int) *exec.Cmd {
+				return t.build(ctx, workspace, cache, "--registry", server.address)
+			}},
+			side{name: "ggcr Pusher", prepare: changeAll(workspace, 2), command: func(i int) *exec.Cmd { return publish(strconv.Itoa(i)) }})
+	}
+}
+
+// standOn makes another image the base of all that the workspace builds.
+func standOn(workspace, base string) error {
+	file := filepath.Join(workspace, "context.toa.yaml")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("read context: %w", err)
+	}
+	return os.WriteFile(file, bytes.Replace(text, []byte("image: scratch"), []byte("image: "+base), 1), 0o600)
+}
+
+// changeAll writes 50 KB that do not compress into each component, others for
+// each side in each run.
+func changeAll(workspace string, side uint64) func(run int) error {
+	return func(run int) error {
+		components, err := filepath.Glob(filepath.Join(workspace, "components", "*"))
+		if err != nil {
+			return err
+		}
+		random := rand.New(rand.NewPCG(side, uint64(run)))
+		data := make([]byte, 50_000)
+		for _, dir := range components {
+			for i := range data {
+				data[i] = byte(random.Uint32())
+			}
+			if err := os.WriteFile(filepath.Join(dir, "data.bin"), data, 0o600); err != nil {
+				return fmt.Errorf("change component: %w", err)
+			}
+		}
+		return nil
 	}
 }
 
