@@ -66,7 +66,8 @@ func (r *run) pending() (*graph.Graph, error) {
 }
 
 // step takes one image from queued to published and recorded, always in this
-// order: build, publish (which verifies and tags), record.
+// order: build, publish (which verifies and tags), record. An image that an audit
+// doubts is not recorded.
 func (r *run) step(ctx context.Context, s *Step, deps []built) built {
 	if s.Cached {
 		return built{result: Result{ID: s.ID, Reference: s.Reference}}
@@ -84,7 +85,12 @@ func (r *run) step(ctx context.Context, s *Step, deps []built) built {
 	if err != nil {
 		return r.unmade(ctx, *s, err, began)
 	}
-	defer release()
+	recording := false
+	defer func() {
+		if !recording {
+			release()
+		}
+	}()
 	if err := failpoint.At(failpoint.ClaimTaken); err != nil {
 		return r.unmade(ctx, *s, err, began)
 	}
@@ -93,26 +99,25 @@ func (r *run) step(ctx context.Context, s *Step, deps []built) built {
 		return built{result: Result{ID: s.ID, Reference: s.Reference}}
 	}
 	result, err := r.produce(ctx, s, results, began)
-	if err == nil {
-		s.Reference, s.VerifiedAt = result.Reference, time.Now()
-		r.remember(*s)
-		r.ledger.note(*s, StatusPublished, nil, time.Since(began))
-		return built{result: result}
+	if err != nil {
+		return r.unmade(ctx, *s, err, began)
 	}
-	return r.unmade(ctx, *s, err, began)
+	s.Reference, s.VerifiedAt = result.Reference, time.Now()
+	if recording = r.ledger.trusts(s.ID); recording {
+		r.remember(*s, release)
+	}
+	r.ledger.note(*s, StatusPublished, nil, time.Since(began))
+	return built{result: result}
 }
 
-// remember records an image unless an audit doubts which one it is. Nobody waits
-// for the record of a rebuilt one, and many at a time cost one transaction: it is
-// written while others are built.
-func (r *run) remember(s Step) {
-	switch {
-	case !r.ledger.trusts(s.ID):
-	case s.Anew:
-		r.records.Go(func() { r.record(s) })
-	default:
+// remember records an image, and then ends its claim: who waits for that looks
+// into the index. Records are written while others are built, and what comes
+// meanwhile costs one transaction.
+func (r *run) remember(s Step, release func()) {
+	r.records.Go(func() {
+		defer release()
 		r.record(s)
-	}
+	})
 }
 
 // unmade notes why there is no image.

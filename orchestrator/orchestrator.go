@@ -177,7 +177,7 @@ type run struct {
 	plan     *Plan
 	ledger   *ledger
 	started  time.Time
-	records  sync.WaitGroup // of rebuilt images that are being recorded
+	records  sync.WaitGroup // of published images that are being recorded
 	released Release
 	news     atomic.Bool // something was recorded that the index did not know
 	// relies says that a release will be made of images that must be there.
