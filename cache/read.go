@@ -28,36 +28,38 @@ func (e *ChangedError) Hint() string {
 }
 
 // CopyTo writes the bytes of a regular file to w: exactly those that were
-// hashed, or it returns a *ChangedError. Root is the directory of the file's
-// tree; nothing outside it is read. It may be nil for generated files. An error
-// comes after some bytes were written: what w made of them is then worthless.
-func (f File) CopyTo(w io.Writer, root *os.Root) error {
+// hashed, or it returns a *ChangedError. Dir is the directory of the file's
+// tree; it may be nil for generated files. An error comes after some bytes were
+// written: what w made of them is then worthless.
+func (f File) CopyTo(w io.Writer, dir *Dir) error {
 	if f.Content != nil {
 		_, err := w.Write(f.Content)
 		return err
 	}
-	// A pipe that was swapped in must not wait for a writer.
-	file, err := root.OpenFile(f.Path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	fd, err := dir.open(f.Path)
 	if err != nil {
 		return f.openError(err)
 	}
-	defer func() { _ = file.Close() }()
-	info, err := file.Stat()
-	if err != nil {
+	defer unix.Close(fd) //nolint:errcheck // opened for reading
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
 		return fmt.Errorf("read %q: %w", f.Path, err)
 	}
 	switch {
-	case !info.Mode().IsRegular():
+	case st.Mode&unix.S_IFMT != unix.S_IFREG:
 		return f.changed("it is no regular file")
-	case info.Size() != f.Size:
+	case st.Size != f.Size:
 		return f.changed("its size is another")
 	}
-	return f.stream(w, file)
+	return f.stream(w, fd)
 }
 
 func (f File) openError(err error) error {
-	if errors.Is(err, os.ErrNotExist) {
+	switch {
+	case errors.Is(err, unix.ENOENT):
 		return f.changed("it is gone")
+	case errors.Is(err, unix.ELOOP), errors.Is(err, unix.ENOTDIR):
+		return f.changed("it, or a directory that it was in, is none any more")
 	}
 	return fmt.Errorf("read %q: %w", f.Path, err)
 }
@@ -66,28 +68,26 @@ func (f File) changed(now string) error { return &ChangedError{Path: f.Path, Now
 
 // stream copies and hashes f.Size bytes, which archives have announced. What
 // comes after them is nobody's: these are the ones that were hashed.
-func (f File) stream(w io.Writer, r io.Reader) error {
-	buffer := buffers.Get().(*[256 << 10]byte)
-	defer buffers.Put(buffer)
-	blake := hashers.Get().(*blake3.Hasher)
-	defer hashers.Put(blake)
-	blake.Reset()
+func (f File) stream(w io.Writer, fd int) error {
+	d := newDigester()
+	defer d.release()
+	d.blake.Reset()
 	for left := f.Size; left > 0; {
-		n, err := r.Read(buffer[:min(left, int64(len(buffer)))])
-		left -= int64(n)
-		_, _ = blake.Write(buffer[:n])
-		if _, err := w.Write(buffer[:n]); err != nil {
-			return err
+		n, err := ignoringEINTR(func() (int, error) { return unix.Read(fd, d.buffer[:min(left, int64(len(d.buffer)))]) })
+		if err != nil {
+			return fmt.Errorf("read %q: %w", f.Path, err)
 		}
-		if err == io.EOF && left > 0 {
+		if n == 0 {
 			return f.changed("it ends early")
 		}
-		if err != nil && err != io.EOF {
-			return fmt.Errorf("read %q: %w", f.Path, err)
+		left -= int64(n)
+		_, _ = d.blake.Write(d.buffer[:n])
+		if _, err := w.Write(d.buffer[:n]); err != nil {
+			return err
 		}
 	}
 	var sum Key
-	if blake.Sum(sum[:0]); sum != f.Digest {
+	if d.blake.Sum(sum[:0]); sum != f.Digest {
 		return f.changed("its content is another")
 	}
 	return nil

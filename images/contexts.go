@@ -189,13 +189,13 @@ func (c Context) Write(ctx context.Context, dir string, epoch int64) error {
 }
 
 func writePart(ctx context.Context, target string, part ContextPart) error {
-	var from *os.Root // generated files are read from nowhere
+	var from *cache.Dir // generated files are read from nowhere
 	if part.Dir != "" {
 		var err error
-		if from, err = os.OpenRoot(part.Dir); err != nil {
+		if from, err = cache.OpenDir(part.Dir); err != nil {
 			return err
 		}
-		defer func() { _ = from.Close() }()
+		defer from.Close()
 	}
 	if err := os.MkdirAll(target, 0o755); err != nil {
 		return err
@@ -216,7 +216,7 @@ func writePart(ctx context.Context, target string, part ContextPart) error {
 	return nil
 }
 
-func copyFile(from, to *os.Root, file cache.File) error {
+func copyFile(from *cache.Dir, to *os.Root, file cache.File) error {
 	name := filepath.FromSlash(file.Path)
 	if err := to.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err

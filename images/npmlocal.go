@@ -115,18 +115,14 @@ func readLocal(one templates.Local, from orchestrator.Local) (*local, error) {
 	if !fs.ValidPath(one.Name) || one.Name == "." {
 		return nil, errors.New("no package has that name")
 	}
-	dir := from.Path
-	if from.Tree == nil {
-		dir = path.Dir(from.Path)
+	if from.Tree != nil {
+		return readDirectory(one.Name, from)
 	}
-	root, err := os.OpenRoot(dir)
+	root, err := os.OpenRoot(path.Dir(from.Path))
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = root.Close() }()
-	if from.Tree != nil {
-		return readDirectory(one.Name, from.Tree, root)
-	}
 	data, err := readFile(root, path.Base(from.Path))
 	if err == nil && cache.Digest(data).String() != one.Digest {
 		err = &cache.ChangedError{Path: path.Base(from.Path), Now: "its content is another"}
@@ -134,20 +130,25 @@ func readLocal(one templates.Local, from orchestrator.Local) (*local, error) {
 	return &local{archive: data, file: path.Join(templates.LocalsDir, one.Name+".tgz")}, err
 }
 
-func readDirectory(name string, tree *cache.Tree, root *os.Root) (*local, error) {
+func readDirectory(name string, from orchestrator.Local) (*local, error) {
+	dir, err := cache.OpenDir(from.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
 	made := &local{file: path.Join(templates.LocalsDir, name+".tar")}
-	for _, file := range tree.Files() {
+	for _, file := range from.Tree.Files() {
 		var content bytes.Buffer
 		switch {
 		case file.Path == "package.json":
-			if err := file.CopyTo(&content, root); err != nil {
+			if err := file.CopyTo(&content, dir); err != nil {
 				return nil, err
 			}
 			if err := json.Unmarshal(content.Bytes(), &made.manifest); err != nil {
 				return nil, fmt.Errorf("read package.json: %w", err)
 			}
 		case made.lock == nil && slices.Contains(workspace.Lockfiles, file.Path):
-			if err := file.CopyTo(&content, root); err != nil {
+			if err := file.CopyTo(&content, dir); err != nil {
 				return nil, err
 			}
 			made.lock = content.Bytes()

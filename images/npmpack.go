@@ -4,7 +4,6 @@ import (
 	"archive/tar"
 	"bytes"
 	"fmt"
-	"os"
 	"path"
 	"slices"
 	"time"
@@ -23,11 +22,11 @@ func (l locals) pack(one *local, from orchestrator.Local) error {
 	if _, err := l.rewrite(one.manifest, false); err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(from.Path)
+	dir, err := cache.OpenDir(from.Path)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = root.Close() }()
+	defer dir.Close()
 	var out bytes.Buffer
 	archive := tar.NewWriter(&out)
 	for _, file := range from.Tree.Files() {
@@ -39,7 +38,7 @@ func (l locals) pack(one *local, from orchestrator.Local) error {
 		case file.Path == "package.json":
 			file = cache.Generated(file.Path, encode(one.manifest))
 		}
-		if err := packFile(archive, file, root); err != nil {
+		if err := packFile(archive, file, dir); err != nil {
 			return err
 		}
 		if out.Len() > maxNPMFile {
@@ -53,7 +52,7 @@ func (l locals) pack(one *local, from orchestrator.Local) error {
 	return nil
 }
 
-func packFile(archive *tar.Writer, file cache.File, root *os.Root) error {
+func packFile(archive *tar.Writer, file cache.File, dir *cache.Dir) error {
 	header := &tar.Header{Name: "package/" + file.Path, Mode: 0o644, Size: file.Size, ModTime: time.Unix(0, 0), Typeflag: tar.TypeReg}
 	if file.Exec {
 		header.Mode = 0o755
@@ -61,7 +60,7 @@ func packFile(archive *tar.Writer, file cache.File, root *os.Root) error {
 	if err := archive.WriteHeader(header); err != nil {
 		return err
 	}
-	return file.CopyTo(archive, root)
+	return file.CopyTo(archive, dir)
 }
 
 // PackedLinkError says that a package of the workspace has a link: npm installs

@@ -10,7 +10,6 @@ import (
 	"hash"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"sync"
 	"time"
@@ -76,11 +75,11 @@ func (p *packer) add(ctx context.Context, one part) error {
 	if !fs.ValidPath(one.prefix) {
 		return fmt.Errorf("path %q cannot be in an image", one.prefix)
 	}
-	root, err := os.OpenRoot(one.dir)
+	dir, err := cache.OpenDir(one.dir)
 	if err != nil {
 		return fmt.Errorf("read files of %s: %w", one.owner, err)
 	}
-	defer func() { _ = root.Close() }()
+	defer dir.Close()
 	if err := p.directory(one.prefix); err != nil {
 		return err
 	}
@@ -88,14 +87,14 @@ func (p *packer) add(ctx context.Context, one part) error {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		if err := p.entry(one.prefix, file, root); err != nil {
+		if err := p.entry(one.prefix, file, dir); err != nil {
 			return fmt.Errorf("pack files of %s: %w", one.owner, err)
 		}
 	}
 	return nil
 }
 
-func (p *packer) entry(prefix string, file cache.File, root *os.Root) error {
+func (p *packer) entry(prefix string, file cache.File, dir *cache.Dir) error {
 	if !fs.ValidPath(file.Path) {
 		return fmt.Errorf("path %q cannot be in an image", file.Path)
 	}
@@ -113,7 +112,7 @@ func (p *packer) entry(prefix string, file cache.File, root *os.Root) error {
 	if err := p.tar.WriteHeader(header); err != nil || file.Kind == cache.Symlink {
 		return err
 	}
-	return file.CopyTo(p.tar, root)
+	return file.CopyTo(p.tar, dir)
 }
 
 // directory writes the entries of a directory and those above it, once each.

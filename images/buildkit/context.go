@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -158,10 +157,10 @@ func (e entry) copyTo(w io.Writer) error {
 	if e.file.Content != nil {
 		return e.file.CopyTo(w, nil)
 	}
-	root, err := os.OpenRoot(e.dir)
+	dir, err := cache.OpenDir(e.dir)
 	if err != nil {
 		return fmt.Errorf("read files for the engine: %w", err)
 	}
-	defer func() { _ = root.Close() }()
-	return e.file.CopyTo(w, root)
+	defer dir.Close()
+	return e.file.CopyTo(w, dir)
 }
