@@ -76,15 +76,36 @@ func (x *Index) Latest(registry, repository, target string) (Key, error) {
 
 // Inputs returns what was put with a key, or ErrNotFound.
 func (x *Index) Inputs(registry, repository string, key Key) ([]Input, error) {
-	payload, err := x.fresh(inputsBucket, rowName(registry, repository, string(key[:])))
-	if err != nil {
-		return nil, err
-	}
-	inputs, err := unpackInputs(payload)
-	if err != nil {
+	inputs := x.InputsOf(registry, []Published{{repository, key}})[0]
+	if inputs == nil {
 		return nil, ErrNotFound
 	}
 	return inputs, nil
+}
+
+// Published is what an image was published as: a repository and a key.
+type Published struct {
+	Repository string
+	Key        Key
+}
+
+// InputsOf returns what was put with each key, nil where that is not known. It
+// opens the file once.
+func (x *Index) InputsOf(registry string, of []Published) [][]Input {
+	found := make([][]Input, len(of))
+	_ = x.read(func(r rows) {
+		for i, row := range of {
+			name := rowName(registry, row.Repository, string(row.Key[:]))
+			payload, err := unseal(name, r.get(inputsBucket, name))
+			if err == nil {
+				found[i], err = unpackInputs(payload)
+			}
+			if err != nil {
+				found[i] = nil
+			}
+		}
+	})
+	return found
 }
 
 // InputsByTag returns the inputs of the key whose Tag this is, or ErrNotFound.

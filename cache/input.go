@@ -1,11 +1,17 @@
 package cache
 
+import "encoding/binary"
+
 // Input is one labelled part of a key: a file and its content's digest, or a
 // setting and its value. Labels are unique within a key.
 type Input struct{ Label, Value string }
 
 func packInputs(inputs []Input) []byte {
-	var p packer
+	size := binary.MaxVarintLen64
+	for _, input := range inputs {
+		size += len(input.Label) + len(input.Value) + 2*binary.MaxVarintLen64
+	}
+	p := packer{buf: make([]byte, 0, size)}
 	p.uint(uint64(len(inputs)))
 	for _, input := range inputs {
 		p.string(input.Label)

@@ -164,8 +164,8 @@ type Index interface {
 	Fresh(registry, repository string, key cache.Key) (cache.Entry, error)
 	// Latest is the key that was last put for a target in a repository.
 	Latest(registry, repository, target string) (cache.Key, error)
-	// Inputs are those that were put with a key.
-	Inputs(registry, repository string, key cache.Key) ([]cache.Input, error)
+	// InputsOf are those that were put with each key, nil where that is not known.
+	InputsOf(registry string, of []cache.Published) [][]cache.Input
 	// Put is durable when it returns nil.
 	Put(registry, repository string, key cache.Key, e cache.Entry, target string, inputs []cache.Input) error
 	// Forget drops the row of an image that is gone.

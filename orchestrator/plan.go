@@ -197,6 +197,7 @@ func (p Planner) Plan(ctx context.Context) (*Plan, error) {
 	}
 	plan := p.assemble(g, nodes, components)
 	p.consult(ctx, plan)
+	p.explain(plan)
 	for u := range p.units {
 		if !p.published(u) {
 			continue
@@ -456,7 +457,7 @@ func (p Planner) lookUp(s *Step) {
 	case p.Rebuild:
 		s.rebuild()
 	case known && latest != s.Key:
-		s.Reason = p.whatChanged(*s, latest)
+		s.Reason = inputsChanged
 	case known:
 		s.Reason = "it is gone from the registry"
 	default:
@@ -469,12 +470,32 @@ func (s *Step) rebuild() {
 	s.Anew, s.Cached, s.Reference.Digest, s.Reason = true, false, "", "a rebuild was asked for"
 }
 
-func (p Planner) whatChanged(s Step, latest cache.Key) string {
-	before, err := p.Index.Inputs(RegistryHost(p.Registry), s.Reference.Repository, latest)
-	if err != nil {
-		return "its inputs changed"
+// inputsChanged is the reason of steps that were published with other inputs,
+// until it is found out with which.
+const inputsChanged = "its inputs changed"
+
+// explain finds out what changed of all images at once: the index is read once.
+func (p Planner) explain(plan *Plan) {
+	host := RegistryHost(p.Registry)
+	var changed []*Step
+	var latest []cache.Published
+	for i := range plan.Steps {
+		s := &plan.Steps[i]
+		if s.Reason != inputsChanged {
+			continue
+		}
+		if key, err := p.Index.Latest(host, s.Reference.Repository, string(s.ID)); err == nil {
+			changed, latest = append(changed, s), append(latest, cache.Published{Repository: s.Reference.Repository, Key: key})
+		}
 	}
-	return summarize(Compare(before, Inputs(s)))
+	if len(changed) == 0 {
+		return
+	}
+	for i, before := range p.Index.InputsOf(host, latest) {
+		if before != nil {
+			changed[i].Reason = summarize(Compare(before, Inputs(*changed[i])))
+		}
+	}
 }
 
 // LayoutRegistry stands for the layout on disk in the rows of the index.

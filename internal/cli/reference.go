@@ -78,9 +78,9 @@ func (l localIndex) Latest(_, repository, target string) (cache.Key, error) {
 	return l.Index.Latest(onDisk, repository, target)
 }
 
-// Inputs implements orchestrator.Index.
-func (l localIndex) Inputs(_, repository string, key cache.Key) ([]cache.Input, error) {
-	return l.Index.Inputs(onDisk, repository, key)
+// InputsOf implements orchestrator.Index.
+func (l localIndex) InputsOf(_ string, of []cache.Published) [][]cache.Input {
+	return l.Index.InputsOf(onDisk, of)
 }
 
 // Put implements orchestrator.Index.
