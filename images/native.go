@@ -7,6 +7,7 @@ import (
 	"io"
 	"path"
 	"strings"
+	"sync"
 	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -33,8 +34,12 @@ type Native struct {
 	// Observe gets npm's output and notices; it may be nil.
 	Observe orchestrator.Observe
 
-	turn turns[cache.Key]
+	turn  turns[cache.Key]
+	bases sync.Map // baseAt → child: most images of a run stand on the same
 }
+
+// baseAt is a base image for one platform.
+type baseAt struct{ reference, digest, platform string }
 
 var _ orchestrator.Builder = (*Native)(nil)
 
@@ -146,7 +151,15 @@ func (n *Native) base(ctx context.Context, step orchestrator.Step, deps []orches
 	if !strings.HasPrefix(target, "sha256:") {
 		return child{}, fmt.Errorf("base image %s is not pinned for %s", step.Recipe.Base, platformText(p))
 	}
-	return shelf{blobs: n.Blobs, from: from, reference: step.Recipe.Base}.pinned(ctx, target, p)
+	named := baseAt{step.Recipe.Base, target, platformText(p)}
+	if known, ok := n.bases.Load(named); ok {
+		return known.(child), nil
+	}
+	read, err := shelf{blobs: n.Blobs, from: from, reference: step.Recipe.Base}.pinned(ctx, target, p)
+	if err == nil {
+		n.bases.Store(named, read)
+	}
+	return read, err
 }
 
 // dependency is the image that a step's dependencies are in: built in this run,
