@@ -37,7 +37,8 @@ type Files struct {
 	// out once, in the background; checked is closed when it is.
 	known      map[string]*known
 	checked    chan struct{}
-	generation generation // of all that is known
+	generation generation        // of all that is known
+	stood      map[string][]byte // records of what stood in it, by name
 
 	mu       sync.Mutex // guards the rest
 	singles  map[string]single
@@ -83,6 +84,7 @@ func OpenFiles(db *DB, root string) (*Files, error) {
 	if err := db.view(f.load); err != nil {
 		clear(f.known)
 		clear(f.singles)
+		clear(f.stood)
 	}
 	go f.check()
 	return f, nil
@@ -108,7 +110,7 @@ func (f *Files) load(tx *bbolt.Tx) error {
 		}
 	}
 	if bucket := tx.Bucket(standingBucket); bucket != nil {
-		f.generation = f.generationIn(bucket)
+		f.loadStanding(bucket)
 	}
 	return nil
 }
@@ -210,11 +212,12 @@ func (f *Files) Tree(rules Rules) (*Tree, error) {
 	if err := failpoint.At(failpoint.TreeHashed); err != nil {
 		return nil, err
 	}
-	payload := scanned.pack(packed)
+	record := seal(f.key(rules.Dir), scanned.pack(packed))
+	scanned.release()
 	f.mu.Lock()
-	f.fresh[rules.Dir] = seal(f.key(rules.Dir), payload)
+	f.fresh[rules.Dir] = record
 	f.mu.Unlock()
-	return (&listing{payload: payload}).tree(), nil
+	return (&listing{payload: record[checksumSize:]}).tree(), nil
 }
 
 func ignoringEINTR[T any](call func() (T, error)) (T, error) {

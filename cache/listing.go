@@ -2,6 +2,7 @@ package cache
 
 import (
 	"bytes"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -40,20 +41,36 @@ type place struct {
 type scanned struct {
 	places []place
 	files  []found // in path order
+	packer packer
 }
 
-func (s *scanned) shipped() []File {
-	files := make([]File, 0, len(s.files))
-	for i := range s.files {
-		if s.files[i].flags&flagHidden == 0 {
-			files = append(files, s.files[i].File)
+// outcomes are used again: a cold scan of many directories is slowed down by what
+// it allocates.
+var outcomes = sync.Pool{New: func() any { return new(scanned) }}
+
+// release gives the outcome back, and what pack has returned of it.
+func (s *scanned) release() {
+	clear(s.places)
+	clear(s.files)
+	s.places, s.files = s.places[:0], s.files[:0]
+	outcomes.Put(s)
+}
+
+// shipped are the files that are not hidden.
+func (s *scanned) shipped() iter.Seq[*File] {
+	return func(yield func(*File) bool) {
+		for i := range s.files {
+			if s.files[i].flags&flagHidden == 0 && !yield(&s.files[i].File) {
+				return
+			}
 		}
 	}
-	return files
 }
 
+// pack is the outcome as a listing stores it, until it is released.
 func (s *scanned) pack(rules []byte) []byte {
-	p := packer{buf: make([]byte, 0, 128*(len(s.files)+len(s.places)))}
+	p := &s.packer
+	p.buf = p.buf[:0]
 	p.bytes(rules)
 	p.key(keyOf(s.shipped()))
 	p.uint(uint64(len(s.places)))
@@ -192,7 +209,12 @@ func (l *listing) tree() *Tree {
 	u := unpacker{buf: l.payload}
 	u.bytes()
 	return &Tree{Key: u.key(), list: sync.OnceValue(func() []File {
-		return (&scanned{files: l.files()}).shipped()
+		all := l.files()
+		files := make([]File, 0, len(all))
+		for file := range (&scanned{files: all}).shipped() {
+			files = append(files, *file)
+		}
+		return files
 	})}
 }
 

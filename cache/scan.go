@@ -23,7 +23,7 @@ func (f *Files) scan(rules Rules, before *known) (*scanned, error) {
 		return nil, &FileError{Path: rules.Dir, Msg: "open: " + err.Error()}
 	}
 	defer unix.Close(root) //nolint:errcheck // opened for reading
-	s := &scanner{dir: rules.Dir, begun: f.begun, rules: rules, digester: newDigester(), hands: f.hands}
+	s := &scanner{dir: rules.Dir, begun: f.begun, rules: rules, digester: newDigester(), hands: f.hands, out: outcomes.Get().(*scanned)}
 	defer s.digester.release()
 	defer s.helpers.Wait()
 	if before != nil {
@@ -39,7 +39,7 @@ func (f *Files) scan(rules Rules, before *known) (*scanned, error) {
 		return nil, err
 	}
 	slices.SortFunc(s.out.files, func(a, b found) int { return strings.Compare(a.Path, b.Path) })
-	return &s.out, nil
+	return s.out, nil
 }
 
 // scanner is one scan of one directory. Everything is reached from the
@@ -52,7 +52,7 @@ type scanner struct {
 	matcher  *matcher
 	known    map[string]found
 	digester digester
-	out      scanned
+	out      *scanned
 	path     []byte // buffer for names that end in NUL
 
 	// Large files are hashed by helpers as long as there are free hands; what

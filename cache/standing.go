@@ -24,17 +24,10 @@ type generation [16]byte
 // time looked at is as it was; else nil.
 func (f *Files) Standing(name string) []byte {
 	<-f.checked
-	var payload []byte
-	_ = f.db.view(func(tx *bbolt.Tx) error {
-		bucket := tx.Bucket(standingBucket)
-		if bucket == nil {
-			return nil
-		}
-		if stored, err := unseal(f.key(name), bucket.Get(f.key(name))); err == nil {
-			payload = bytes.Clone(stored)
-		}
+	payload, err := unseal(f.key(name), f.stood[name])
+	if err != nil {
 		return nil
-	})
+	}
 	u := unpacker{buf: payload}
 	if !bytes.Equal(u.take(uint64(len(f.generation))), f.generation[:]) || !f.listingsStand(&u) || !f.observationsStand(&u) {
 		return nil
@@ -160,12 +153,17 @@ func (f *Files) covers(path string, at stamp) bool {
 	return listed || at == stamp{}
 }
 
-// generationIn reads the generation; the zero one where there is none.
-func (f *Files) generationIn(bucket *bbolt.Bucket) (g generation) {
+// loadStanding reads the generation, the zero one where there is none, and what
+// stood in it: both in the transaction that reads what is known.
+func (f *Files) loadStanding(bucket *bbolt.Bucket) {
 	if payload, err := unseal(f.prefix, bucket.Get(f.prefix)); err == nil {
-		copy(g[:], payload)
+		copy(f.generation[:], payload)
 	}
-	return g
+	f.stood = map[string][]byte{}
+	cursor := bucket.Cursor()
+	for key, record := cursor.Seek(f.prefix); bytes.HasPrefix(key, f.prefix); key, record = cursor.Next() {
+		f.stood[string(key[len(f.prefix):])] = bytes.Clone(record)
+	}
 }
 
 // saveStanding keeps the notes of a run that has learnt nothing; one that has

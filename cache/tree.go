@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -23,7 +24,14 @@ func (t *Tree) Files() []File { return t.list() }
 func NewTree(files []File) *Tree {
 	sorted := slices.Clone(files)
 	slices.SortFunc(sorted, byPath)
-	return &Tree{Key: keyOf(sorted), list: func() []File { return sorted }}
+	each := func(yield func(*File) bool) {
+		for i := range sorted {
+			if !yield(&sorted[i]) {
+				return
+			}
+		}
+	}
+	return &Tree{Key: keyOf(each), list: func() []File { return sorted }}
 }
 
 // With is the tree with further files in it, whose paths it must not hold yet.
@@ -44,10 +52,9 @@ func (t *Tree) With(extra ...File) *Tree {
 func byPath(a, b File) int { return strings.Compare(a.Path, b.Path) }
 
 // keyOf hashes files that are in path order.
-func keyOf(sorted []File) Key {
+func keyOf(sorted iter.Seq[*File]) Key {
 	h := NewHasher("toa/tree/v1")
-	for i := range sorted {
-		f := &sorted[i]
+	for f := range sorted {
 		h.Field("path", f.Path)
 		switch {
 		case f.Kind == Symlink:
