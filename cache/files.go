@@ -131,6 +131,7 @@ func (f *Files) Save() {
 		if err != nil {
 			return err
 		}
+		trees.FillPercent = full
 		for _, dir := range sortedKeys(f.fresh) {
 			if err := trees.Put(f.key(dir), f.fresh[dir]); err != nil {
 				return err
@@ -156,6 +157,9 @@ func (f *Files) Save() {
 		_ = failpoint.At(failpoint.StampsSaved)
 	}
 }
+
+// full is how full pages of rows get that are written in order and mostly stay.
+const full = 0.9
 
 func (f *Files) key(dir string) []byte { return append(f.prefix[:len(f.prefix):len(f.prefix)], dir...) }
 
