@@ -111,6 +111,9 @@ func plain(pattern string) string {
 // ParseIgnore reads the patterns of a .toaignore. A line that is no pattern is a
 // *FileError; path names the file in it.
 func ParseIgnore(path, text string) ([]string, error) {
+	if text == "" {
+		return nil, nil // of most directories; the reader below begins with a large buffer
+	}
 	lines, err := ignorefile.ReadAll(strings.NewReader(text))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
