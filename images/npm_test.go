@@ -173,10 +173,9 @@ func dependencies(t *testing.T, packageJSON, lock, registry string) orchestrator
 	}
 }
 
-// npmBench is a bench whose npm knows nothing of this machine's settings.
+// npmBench is a bench with a cache of npm's own.
 func npmBench(t *testing.T) (*bench, string, *observer) {
 	t.Helper()
-	t.Setenv("HOME", t.TempDir())
 	dir := t.TempDir()
 	b := newBench(t, dir)
 	b.native.NPMCache = filepath.Join(dir, "npm")
@@ -262,6 +261,7 @@ func names(all files) []string {
 }
 
 func TestNPMInstallsForEachPlatform(t *testing.T) {
+	t.Parallel()
 	realNPM(t)
 	reg := newNPMRegistry(t, map[string]map[string]any{
 		"left":      {"bin": map[string]string{"left": "index.js"}},
@@ -288,6 +288,7 @@ func TestNPMInstallsForEachPlatform(t *testing.T) {
 }
 
 func TestNPMInstallsOnceWhatIsPortable(t *testing.T) {
+	t.Parallel()
 	reg := newNPMRegistry(t, map[string]map[string]any{"left": {}})
 	packageJSON, lock := reg.lock(t)
 	b, _, seen := npmBench(t)
@@ -300,6 +301,7 @@ func TestNPMInstallsOnceWhatIsPortable(t *testing.T) {
 }
 
 func TestNPMWithoutLockIsNotReproducible(t *testing.T) {
+	t.Parallel()
 	realNPM(t)
 	reg := newNPMRegistry(t, map[string]map[string]any{"left": {}})
 	packageJSON, _ := reg.lock(t)
@@ -313,6 +315,7 @@ func TestNPMWithoutLockIsNotReproducible(t *testing.T) {
 }
 
 func TestInstallScriptsNeedAnEngine(t *testing.T) {
+	t.Parallel()
 	realNPM(t)
 	reg := newNPMRegistry(t, map[string]map[string]any{"compiled": {"scripts": map[string]string{"install": "exit 1"}}})
 	for _, row := range []struct {
@@ -339,6 +342,7 @@ func TestInstallScriptsNeedAnEngine(t *testing.T) {
 }
 
 func TestNPMThatIsRefused(t *testing.T) {
+	t.Parallel()
 	lock := `{"lockfileVersion":3,"packages":{}}`
 	for _, row := range []struct {
 		name, packageJSON, lock, npm, want string
@@ -361,6 +365,7 @@ func TestNPMThatIsRefused(t *testing.T) {
 }
 
 func TestLockThatDoesNotFit(t *testing.T) {
+	t.Parallel()
 	realNPM(t)
 	reg := newNPMRegistry(t, map[string]map[string]any{"left": {}})
 	b, dir, _ := npmBench(t)
@@ -375,6 +380,7 @@ func TestLockThatDoesNotFit(t *testing.T) {
 }
 
 func TestInstalledLinksMustStay(t *testing.T) {
+	t.Parallel()
 	for _, target := range []string{"/etc/passwd", "../../outside", "../.."} {
 		b, dir, _ := npmBench(t)
 		fakeNPM(t, b, "ln -s "+target+" node_modules/evil")
@@ -402,6 +408,7 @@ func TestNPMSeesLittleOfOurEnvironment(t *testing.T) {
 
 // The whole tree of processes is gone when Build returns, and so are its files.
 func TestInterruptedNPMLeavesNothing(t *testing.T) {
+	t.Parallel()
 	b, dir, _ := npmBench(t)
 	pipe := filepath.Join(t.TempDir(), "alive")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
@@ -435,6 +442,7 @@ func TestInterruptedNPMLeavesNothing(t *testing.T) {
 }
 
 func TestLockThatChangedSincePlanning(t *testing.T) {
+	t.Parallel()
 	b, _, _ := npmBench(t)
 	s := dependencies(t, `{}`, `{"packages":{}}`, "")
 	files{"package-lock.json": `{"packages":{"":{}}}`}.write(t, s.Sources[0].Dir)

@@ -31,6 +31,7 @@ func with(t *testing.T, s orchestrator.Step, packages map[string]files) orchestr
 // Packages of the workspace, and those that they depend on, are installed as if
 // a registry had them, whoever names them how, and whether there is a lockfile.
 func TestPackagesOfTheWorkspace(t *testing.T) {
+	t.Parallel()
 	realNPM(t)
 	reg := newNPMRegistry(t, map[string]map[string]any{"left": {}})
 	left := `{"version":"1.0.0","resolved":"` + reg.url + `/left/-/left-1.0.0.tgz","integrity":"` + reg.packages["left"].integrity + `"}`
@@ -77,6 +78,7 @@ func TestPackagesOfTheWorkspace(t *testing.T) {
 }
 
 func TestArchivesOfTheWorkspace(t *testing.T) {
+	t.Parallel()
 	realNPM(t)
 	archive := string(npmArchive(t, map[string]any{"name": "packed", "version": "1.0.0"}))
 	packageJSON := `{"name":"orders","dependencies":{"packed":"file:vendor/packed.tgz"}}`
@@ -107,6 +109,7 @@ func TestArchivesOfTheWorkspace(t *testing.T) {
 
 // An engine gets what npm gets here, byte for byte.
 func TestContextHasPackagesOfTheWorkspace(t *testing.T) {
+	t.Parallel()
 	s := with(t, dependencies(t, `{"dependencies":{"near":"file:../near"}}`, "", ""), map[string]files{"near": {"package.json": `{"name":"near"}`}})
 	content, err := images.ContextOf(s)
 	if err != nil {
@@ -124,6 +127,7 @@ func TestContextHasPackagesOfTheWorkspace(t *testing.T) {
 }
 
 func TestPackagesOfTheWorkspaceThatCannotBeInstalled(t *testing.T) {
+	t.Parallel()
 	manifest := `{"dependencies":{"near":"file:../near"}}`
 	lock := `{"lockfileVersion":3,"packages":{"":{},"../near":{},"node_modules/near":{"resolved":"../near","link":true}}}`
 	for _, row := range []struct {
@@ -158,6 +162,7 @@ func TestPackagesOfTheWorkspaceThatCannotBeInstalled(t *testing.T) {
 // One name at the top cannot be two packages: what the one needs from a
 // registry, another one needs from the workspace.
 func TestTwoPackagesOfOneName(t *testing.T) {
+	t.Parallel()
 	s := with(t, dependencies(t, `{"dependencies":{"near":"*","far":"^2.0.0"}}`, "", ""), map[string]files{
 		"near": {"package.json": `{"version":"1.0.0","dependencies":{"far":"^1.0.0"}}`}, "far": {"package.json": `{"version":"1.0.0"}`},
 	})
@@ -170,6 +175,7 @@ func TestTwoPackagesOfOneName(t *testing.T) {
 
 // Names become paths.
 func TestNameOfAPackageThatLeaves(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"../../near", "/near", "."} {
 		b, dir, _ := npmBench(t)
 		s := with(t, dependencies(t, "{}", "", ""), map[string]files{name: {"package.json": "{}"}})
@@ -182,6 +188,7 @@ func TestNameOfAPackageThatLeaves(t *testing.T) {
 
 // An installed package, of which a service's image is made, has none beside it.
 func TestLocalDependencyOfAPackage(t *testing.T) {
+	t.Parallel()
 	b, _, _ := npmBench(t)
 	b.native.NPM = "no-such-npm"
 	_, err := b.native.Build(t.Context(), dependencies(t, `{"dependencies":{"near":"link:../near"}}`, "", ""), nil)

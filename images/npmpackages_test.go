@@ -45,6 +45,7 @@ func layersOf(t *testing.T, b *bench, image *images.Image, platform int) []v1.Ha
 // Each package brings what it needs below itself and replaces one of its name,
 // so that nothing else of the runtime's own packages changes.
 func TestPackagesOfExtensions(t *testing.T) {
+	t.Parallel()
 	realNPM(t)
 	reg := newNPMRegistry(t, map[string]map[string]any{
 		"@aws/client": {"dependencies": map[string]string{"left": "1.0.0"}},
@@ -70,6 +71,7 @@ func TestPackagesOfExtensions(t *testing.T) {
 }
 
 func TestPackagesOfExtensionsWithScripts(t *testing.T) {
+	t.Parallel()
 	realNPM(t)
 	reg := newNPMRegistry(t, map[string]map[string]any{"compiled": {"scripts": map[string]string{"install": "exit 1"}}})
 	b, dir, _ := npmBench(t)
@@ -83,6 +85,7 @@ func TestPackagesOfExtensionsWithScripts(t *testing.T) {
 
 // Platforms share what is the same for all, and only that.
 func TestPlatformsShareLayers(t *testing.T) {
+	t.Parallel()
 	realNPM(t)
 	for _, row := range []struct {
 		name   string
@@ -113,6 +116,7 @@ func TestPlatformsShareLayers(t *testing.T) {
 
 // C80: what was resolved without a lockfile is written in the image's history.
 func TestResolvedTreeIsRecorded(t *testing.T) {
+	t.Parallel()
 	realNPM(t)
 	reg := newNPMRegistry(t, map[string]map[string]any{"left": {}})
 	packageJSON, _ := reg.lock(t)
@@ -129,6 +133,7 @@ func TestResolvedTreeIsRecorded(t *testing.T) {
 
 // C79: nothing is built of a lockfile that lacks this platform's part.
 func TestLockMadeOnAnotherSystem(t *testing.T) {
+	t.Parallel()
 	lock := `{"lockfileVersion":3,"packages":{"":{"dependencies":{"rollup":"4"}},
 		"node_modules/rollup":{"optionalDependencies":{"@rollup/rollup-darwin-arm64":"4","@rollup/rollup-linux-x64-gnu":"4"}},
 		"node_modules/@rollup/rollup-darwin-arm64":{"os":["darwin"],"cpu":["arm64"],"optional":true}}}`
@@ -148,6 +153,7 @@ func TestLockMadeOnAnotherSystem(t *testing.T) {
 
 // C81: a token in .npmrc gets packages and is found nowhere afterwards.
 func TestPrivateRegistry(t *testing.T) {
+	t.Parallel()
 	realNPM(t)
 	const canary = "canary-npm-token"
 	reg := newNPMRegistry(t, map[string]map[string]any{"left": {}})

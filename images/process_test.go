@@ -104,12 +104,11 @@ func certified(t *testing.T) (http string, roots *x509.CertPool) {
 // The faults that leave the most behind, with the registry that Debian has, which
 // speaks TLS and wants a password.
 func TestFaultsOfRegistryProcess(t *testing.T) {
-	s := newStage(t, func(string) (http.Handler, string) {
+	t.Parallel()
+	s := newStage(t, func(string) (front, direct http.Handler) {
 		settings, roots := certified(t)
 		behind := passedOn(registryProcess(t, htpasswdAuth, settings), roots)
-		direct := httptest.NewServer(behind)
-		t.Cleanup(direct.Close)
-		return behind, strings.TrimPrefix(direct.URL, "http://")
+		return behind, behind
 	})
 	worst := map[string]faultproxy.Fault{}
 	for _, name := range []string{"lost", "reset", "cut", "503"} {
@@ -120,16 +119,15 @@ func TestFaultsOfRegistryProcess(t *testing.T) {
 
 // Tokens of a server of its own, for the registry that Debian has.
 func TestTokensOfRegistryProcess(t *testing.T) {
-	s := newStage(t, func(host string) (http.Handler, string) {
+	t.Parallel()
+	s := newStage(t, func(host string) (front, direct http.Handler) {
 		tokens := newTokenServer(t)
 		behind := passedOn(registryProcess(t, fmt.Sprintf("{token: {realm: %q, service: %s, issuer: %s, rootcertbundle: %s}}",
 			"http://"+host+"/token", tokentest.Service, tokentest.Issuer, tokens.Bundle), ""), nil)
 		mux := http.NewServeMux()
 		mux.Handle("/token", tokens)
 		mux.Handle("/", behind)
-		direct := httptest.NewServer(tokens.Grant(behind))
-		t.Cleanup(direct.Close)
-		return mux, strings.TrimPrefix(direct.URL, "http://")
+		return mux, tokens.Grant(behind)
 	})
 	matrix(t, s, map[string]faultproxy.Fault{"401": faultproxy.Expired}, []int{1, 2, 5}, faultproxy.HeadManifest, faultproxy.Post, faultproxy.PutBlob, faultproxy.PutManifest)
 }
@@ -137,6 +135,7 @@ func TestTokensOfRegistryProcess(t *testing.T) {
 // TLS with a certificate of one's own: refused where its authority is not known,
 // spoken where it is.
 func TestRegistryProcessWithTLS(t *testing.T) {
+	t.Parallel()
 	settings, roots := certified(t)
 	address := registryProcess(t, htpasswdAuth, settings)
 	s := step(t, "example.com/shop/composition-edge", "t", map[string]string{"a": files{"index.js": "1"}.write(t, t.TempDir())})

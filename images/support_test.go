@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -35,8 +36,18 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	logrus.SetOutput(io.Discard) // the registry's
-	os.Exit(m.Run())
+	logrus.SetLevel(logrus.PanicLevel) // the registry's
+	// npm gets to know nothing of this machine's settings.
+	home, err := os.MkdirTemp("", "toa-home-")
+	if err == nil {
+		err = os.Setenv("HOME", home)
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(home)
+	os.Exit(code)
 }
 
 // registry is a real one in this process, with an access log.

@@ -43,6 +43,7 @@ func (v *verdaccio) npm(t *testing.T, dir string, args ...string) {
 // A component whose packages are private: what npm publishes and locks with a
 // real registry is what the image holds, and without the token nothing is.
 func TestVerdaccio(t *testing.T) {
+	t.Parallel()
 	realNPM(t)
 	v := newVerdaccio(t)
 	b, dir, seen := npmBench(t)
@@ -85,6 +86,7 @@ func TestVerdaccio(t *testing.T) {
 // own lockfile says, which npm has made; a component without a lockfile gets
 // the same from the registry.
 func TestVerdaccioAndThePackagesOfTheWorkspace(t *testing.T) {
+	t.Parallel()
 	realNPM(t)
 	v := newVerdaccio(t)
 	b, dir, _ := npmBench(t)

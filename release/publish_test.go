@@ -27,7 +27,7 @@ import (
 // shelf is a real registry in this process; it returns its address.
 func shelf(t *testing.T) string {
 	t.Helper()
-	logrus.SetOutput(io.Discard)
+	logrus.SetLevel(logrus.PanicLevel)
 	config := &distribution.Configuration{Storage: distribution.Storage{
 		"inmemory":    distribution.Parameters{},
 		"maintenance": distribution.Parameters{"uploadpurging": map[any]any{"enabled": false}},

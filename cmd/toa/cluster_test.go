@@ -25,6 +25,7 @@ import (
 // TestClusterScripts are the promises of the command line about releases, on a
 // real control plane and a real engine.
 func TestClusterScripts(t *testing.T) {
+	t.Parallel()
 	kube, engine := kubetest.Shared(t), enginetest.BuildKit(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/cluster",

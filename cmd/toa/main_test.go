@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -23,7 +22,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	logrus.SetOutput(io.Discard) // the registry's own log: the tests keep theirs
+	logrus.SetLevel(logrus.PanicLevel) // the registry's own log: the tests keep theirs
 	testscript.Main(tidy{m}, programs)
 }
 
@@ -41,6 +40,7 @@ func (t tidy) Run() int {
 // TestScripts are the promises of the command line, each through the door that
 // users come in by.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
 		RequireExplicitExec: true,

@@ -13,6 +13,7 @@ import (
 // TestNPMScripts are the promises of the command line about packages, with
 // npm itself and a registry of its own that wants to know who asks.
 func TestNPMScripts(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("npm"); err != nil {
 		t.Skip("npm is not on this machine")
 	}

@@ -18,6 +18,7 @@ import (
 // Whichever builder makes it, the image of a recipe is the same: its files,
 // modes, links, owners and times, and what it is told to run.
 func TestSameImageAsNative(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	step := b.composition(t, "one", map[string]string{"store-goods": goods(t), "store-orders": orders(t)})
 	natively := step
@@ -32,6 +33,7 @@ func TestSameImageAsNative(t *testing.T) {
 // An image that starts from nothing has no layer below its own, and the PATH
 // that engines give it.
 func TestSameFromScratchAsNative(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	step := scratch(t, goods(t))
 	step.Reference.Repository = b.registry + "/shop/composition-edge"
@@ -49,6 +51,7 @@ func TestSameFromScratchAsNative(t *testing.T) {
 // A service's package may bring a .dockerignore: what was hashed is copied,
 // whatever it says (C82).
 func TestSameServiceAsNative(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	step := b.composition(t, "one", map[string]string{"": goods(t)})
 	step.ID, step.Recipe.Kind, step.Recipe.Workdir = "service/exposition-gateway", "service", "/service"
@@ -59,6 +62,7 @@ func TestSameServiceAsNative(t *testing.T) {
 
 // More members than an image may have layers.
 func TestManyMembers(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	dir, members := orders(t), map[string]string{}
 	for i := range 130 {
@@ -105,6 +109,7 @@ func lowest(t *testing.T, image v1.Image) v1.Hash {
 // A composition stands on what was built and published before it, and the
 // engine does not send what the registry has.
 func TestCompositionOnDependencies(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	dependencies := b.dependencies(t, "one", "echo installed > /composition/installed")
 	below := b.publish(t, b.builder, dependencies)
@@ -135,6 +140,7 @@ func sizeOf(t *testing.T, image v1.Image) int64 {
 
 // Without a registry the engine is handed what the image stands on.
 func TestWithoutRegistry(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	layout := &images.Layout{Dir: t.TempDir(), Blobs: b.blobs}
 	b.native.Layout = layout
@@ -167,6 +173,7 @@ func TestWithoutRegistry(t *testing.T) {
 
 // The same step gives the same bytes in any engine, with any cache here.
 func TestReproducible(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	other := newBenchAt(t, enginetest.Start(t).Address)
 	other.registry = b.registry
@@ -185,6 +192,7 @@ func TestReproducible(t *testing.T) {
 // A file that is replaced by one of the same size and time is another (C03,
 // moby/buildkit#4950), and so is any other file of the image (C07).
 func TestEveryFileMatters(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	dir := t.TempDir()
 	set := files{"a/one.bin": "1111", "b/two.bin": "2222", ".three": "3", "z/last/four": "4444"}
@@ -214,6 +222,7 @@ func TestEveryFileMatters(t *testing.T) {
 
 // Two images whose files look alike are built at once: none gets the other's.
 func TestTwoAtOnce(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	texts := []string{"aaaa", "bbbb", "cccc"}
 	steps := make([]orchestrator.Step, len(texts))
@@ -254,6 +263,7 @@ func TestTwoAtOnce(t *testing.T) {
 
 // What nothing runs in is built for any platform anywhere.
 func TestPlatforms(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	platforms := []string{"linux/amd64", "linux/arm64"}
 	step := b.composition(t, "one", map[string]string{"store-goods": goods(t)})
@@ -274,6 +284,7 @@ func TestPlatforms(t *testing.T) {
 
 // A template of the workspace is followed.
 func TestOwnTemplate(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	step := b.composition(t, "own", map[string]string{"store-goods": goods(t)})
 	step.Recipe.Template = "FROM {{ .Base }}\nWORKDIR {{ .Workdir }}\n{{ range .Copies }}COPY {{ .Label }} {{ .Label }}\n{{ end }}RUN echo own > /own\nUSER 1000\nCMD {{ .Cmd }}\n"
@@ -288,6 +299,7 @@ func TestOwnTemplate(t *testing.T) {
 
 // What an engine keeps in a registry serves another engine, for each image.
 func TestRegistryCache(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.builder.Cache = "type=registry,ref=" + b.registry + "/shop/buildcache"
 	one := b.dependencies(t, "one", "echo one > /one")
@@ -309,6 +321,7 @@ func TestRegistryCache(t *testing.T) {
 
 // A damaged cache here costs time only.
 func TestDamagedCache(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	step := b.dependencies(t, "one", "echo one > /one")
 	want := b.build(t, b.builder, step).Digest()

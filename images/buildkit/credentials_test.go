@@ -25,6 +25,7 @@ func (k keychain) Resolve(authn.Resource) (authn.Authenticator, error) {
 // The engine reads bases, and keeps its cache, with the credentials of the
 // docker config, which it gets as it needs them.
 func TestRegistryCredentials(t *testing.T) {
+	t.Parallel()
 	const user, password = "robot", "canary-90ab41ef"
 	guarded, open := enginetest.Guarded(t, user, password)
 	b := newBenchAt(t, enginetest.Start(t).Address) // one that has seen no base

@@ -14,6 +14,7 @@ import (
 // An engine whose disk is full says so, and whose files it was too much for
 // need not be found out from a log.
 func TestDiskFull(t *testing.T) {
+	t.Parallel()
 	b := newBenchAt(t, enginetest.StartSmall(t, 24<<20).Address)
 	t.Run("a line", func(t *testing.T) {
 		_, err := b.builder.Build(t.Context(), b.dependencies(t, "line", "i=0; while cp /bin/busybox /copy$i; do i=$((i+1)); done; exit 1"), nil)

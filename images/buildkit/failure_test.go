@@ -59,6 +59,7 @@ func TestFailingLine(t *testing.T) {
 }
 
 func TestMissingCommand(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	_, err := b.builder.Build(t.Context(), b.dependencies(t, "one", "apk add curl"), nil)
 	if !strings.Contains(hint(err), "the base image lacks the command") {
@@ -67,6 +68,7 @@ func TestMissingCommand(t *testing.T) {
 }
 
 func TestBaseWithoutPlatform(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	step := b.composition(t, "one", map[string]string{"store-goods": goods(t)})
 	step.Recipe.Platforms = []string{"linux/s390x"}
@@ -79,6 +81,7 @@ func TestBaseWithoutPlatform(t *testing.T) {
 
 // What runs for a platform takes an engine that has it.
 func TestNoEngineForPlatform(t *testing.T) {
+	t.Parallel()
 	b := newBenchAt(t, enginetest.BuildKit(t)+"?platform="+host)
 	step := b.dependencies(t, "one", "true")
 	step.Recipe.Base = enginetest.Base(t, b.registry, host, "linux/s390x")
@@ -112,7 +115,6 @@ func TestUnreachable(t *testing.T) {
 // newPlainBench is a bench without a registry.
 func newPlainBench(t testing.TB, address string) *bench {
 	t.Helper()
-	t.Setenv("DOCKER_CONFIG", t.TempDir())
 	blobs, err := cache.OpenBlobs(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -138,6 +140,7 @@ func scratch(t testing.TB, dir string) orchestrator.Step {
 
 // One engine of several that does not answer stops nothing.
 func TestOneOfSeveral(t *testing.T) {
+	t.Parallel()
 	b := newPlainBench(t, "unix:///nowhere/at/all, "+enginetest.BuildKit(t))
 	b.build(t, b.builder, scratch(t, goods(t)))
 }
@@ -153,6 +156,7 @@ func (o old) Info(context.Context, *controlapi.InfoRequest) (*controlapi.InfoRes
 }
 
 func TestTooOld(t *testing.T) {
+	t.Parallel()
 	for _, version := range []string{"v0.28.0", "v0.12.5-2-gabcdef", "0.0.0+unknown", "", "v1"} {
 		t.Run(version, func(t *testing.T) {
 			listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -175,6 +179,7 @@ func TestTooOld(t *testing.T) {
 
 // An engine that dies leaves an error that says so, and no image.
 func TestKilledEngine(t *testing.T) {
+	t.Parallel()
 	engine := enginetest.Start(t)
 	b := newBenchAt(t, engine.Address)
 	step := b.dependencies(t, "one", "echo running; sleep 60")
@@ -192,6 +197,7 @@ func TestKilledEngine(t *testing.T) {
 
 // A build that is given up returns promptly, with the reason.
 func TestCancel(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	reason := errors.New("enough of this")
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -212,6 +218,7 @@ func TestCancel(t *testing.T) {
 
 // A file that is no longer what was hashed fails the image and is named.
 func TestChangedFile(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]func(string) error{
 		"content": func(path string) error { return os.WriteFile(path, []byte("exports.run = 2\n"), 0o600) },
 		"size":    func(path string) error { return os.WriteFile(path, nil, 0o600) },
@@ -233,6 +240,7 @@ func TestChangedFile(t *testing.T) {
 }
 
 func TestBadCache(t *testing.T) {
+	t.Parallel()
 	b := newPlainBench(t, "unix:///nowhere")
 	b.builder.Cache = "type=gha"
 	_, err := b.builder.Build(t.Context(), scratch(t, goods(t)), nil)
@@ -261,6 +269,7 @@ func TestDockerContainer(t *testing.T) {
 
 // An engine behind TLS gets our certificate, and must have one that our CA knows.
 func TestMutualTLS(t *testing.T) {
+	t.Parallel()
 	socket := strings.TrimPrefix(enginetest.BuildKit(t), "unix://")
 	dir, other := newAuthority(t), newAuthority(t)
 	address := "tcp://" + forward(t, socket, dir)

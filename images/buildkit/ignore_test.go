@@ -16,6 +16,7 @@ import (
 // taken back and in which order, slashes at either end, and that a pattern
 // without a slash is of the top only, other than git has it.
 func TestIgnoredAsTheEngineDoes(t *testing.T) {
+	t.Parallel()
 	tree := files{
 		"a.js": "1", "a.md": "1", "README.md": "1", "docs/a.md": "1", "docs/deep/a.md": "1", "docs/deep/keep.md": "1",
 		"lib/a.js": "1", "lib/vendor/a.js": "1", "lib/vendor/keep/a.js": "1", "vendor/a.js": "1", "vendor/keep/a.js": "1",

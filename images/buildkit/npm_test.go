@@ -250,6 +250,7 @@ func TestLockOfAnotherPlatform(t *testing.T) {
 
 // Packages that no lockfile states are told of (C80).
 func TestNoLockfile(t *testing.T) {
+	t.Parallel()
 	b := newBenchAt(t, "unix:///nowhere/at/all")
 	dir := files{"package.json": `{"name": "goods"}`}.write(t, t.TempDir())
 	step := b.dependencies(t, "npm")

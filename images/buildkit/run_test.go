@@ -16,6 +16,7 @@ import (
 
 // The image that was published runs, and does what the recipe says.
 func TestTheImageRuns(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	dependencies := b.dependencies(t, "one", "echo made > /made")
 	below := b.publish(t, b.builder, dependencies)

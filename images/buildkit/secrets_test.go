@@ -96,6 +96,7 @@ func TestChangedArgumentRunsAgain(t *testing.T) {
 }
 
 func TestUnsetArgument(t *testing.T) {
+	t.Parallel()
 	b := newBenchAt(t, "unix:///nowhere/at/all")
 	step := b.dependencies(t, "one", "true")
 	step.Recipe.Arguments = []string{"SURELY_NOT_SET_ANYWHERE"}

@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -28,7 +31,15 @@ import (
 // host is this machine's platform.
 var host = "linux/" + runtime.GOARCH
 
-// anonymous keeps the tests from the docker config of who runs them.
+// TestMain keeps engines' clients from the docker config of who runs the tests.
+func TestMain(m *testing.M) {
+	if err := os.Setenv("DOCKER_CONFIG", filepath.Join(os.TempDir(), "there-is-none")); err != nil {
+		log.Fatal(err)
+	}
+	m.Run()
+}
+
+// anonymous does the same for what goes to registries from here.
 type anonymous struct{}
 
 func (anonymous) Resolve(authn.Resource) (authn.Authenticator, error) { return authn.Anonymous, nil }
@@ -54,7 +65,6 @@ func newBench(t testing.TB) *bench {
 
 func newBenchAt(t testing.TB, address string) *bench {
 	t.Helper()
-	t.Setenv("DOCKER_CONFIG", t.TempDir())
 	blobs, err := cache.OpenBlobs(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

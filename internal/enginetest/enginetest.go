@@ -49,7 +49,11 @@ func find(name string) (string, error) {
 	return path, nil
 }
 
-var shared = sync.OnceValues(func() (*Engine, error) { return start(0) })
+// memory bounds what an engine of tests keeps. It is in memory, as nothing of it
+// outlives the engine: on disk, every step would wait for several databases.
+const memory = 4 << 30
+
+var shared = sync.OnceValues(func() (*Engine, error) { return start(memory) })
 
 // BuildKit is the address of the one engine that the tests of a binary share.
 func BuildKit(t testing.TB) string {
@@ -64,6 +68,12 @@ func BuildKit(t testing.TB) string {
 
 // Start starts an engine for one test.
 func Start(t testing.TB) *Engine {
+	t.Helper()
+	return own(t, memory)
+}
+
+// StartOnDisk is Start with a real disk, for those who measure.
+func StartOnDisk(t testing.TB) *Engine {
 	t.Helper()
 	return own(t, 0)
 }
@@ -125,7 +135,7 @@ for try in 1 2 3 4 5 6 7 8 9; do
     sleep 0.1 # until the kernel is done with the namespaces
 done`
 
-// daemon becomes the daemon. A size bounds its disk.
+// daemon becomes the daemon. A size bounds its disk, which is in memory then.
 const daemon = `set -e
 mkdir "$1/root"
 [ "$4" = 0 ] || mount -t tmpfs -o "size=$4" tmpfs "$1/root"
@@ -143,7 +153,7 @@ const configurationFile = `root = "%[1]s/root"
   gc = false
 `
 
-// start starts one with a disk of so many bytes, or with all that there is.
+// start starts one with so many bytes of memory for a disk, or a real one for 0.
 func start(size int) (*Engine, error) {
 	binary, err := find("buildkitd")
 	if err != nil {

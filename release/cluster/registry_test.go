@@ -19,7 +19,7 @@ import (
 
 // testRegistry is one real registry for all tests, in memory, on the loopback.
 var testRegistry = sync.OnceValue(func() *httptest.Server {
-	logrus.SetOutput(io.Discard) // the registry's
+	logrus.SetLevel(logrus.PanicLevel) // the registry's
 	config := &configuration.Configuration{Storage: configuration.Storage{"inmemory": nil}}
 	config.HTTP.Secret = "s"
 	return httptest.NewServer(handlers.NewApp(context.Background(), config))
