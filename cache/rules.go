@@ -2,6 +2,7 @@ package cache
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -211,7 +212,7 @@ func (r Rules) compile(own string) (*matcher, error) {
 	for _, b := range builtins {
 		delete(taken, b.text)
 	}
-	for pattern := range taken {
+	for _, pattern := range slices.Sorted(maps.Keys(taken)) {
 		return nil, fmt.Errorf("ignore pattern %q takes back nothing: it is not one of the built-in patterns %s", "!"+pattern, strings.Join(builtinText, " "))
 	}
 	if len(r.Files) > 0 {

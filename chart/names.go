@@ -6,6 +6,7 @@ import (
 
 	"toa.io/toa/document"
 	"toa.io/toa/extensions"
+	"toa.io/toa/internal/lazyregexp"
 	"toa.io/toa/workspace"
 )
 
@@ -27,12 +28,12 @@ const (
 // form is what Kubernetes takes for a name.
 type form struct {
 	limit   int
-	pattern *document.Pattern
+	pattern *lazyregexp.Regexp
 	// text is what the pattern says, in words.
 	text string
 }
 
-func whole(pattern string) *document.Pattern { return document.Lazy(`^(?:` + pattern + `)$`) }
+func whole(pattern string) *lazyregexp.Regexp { return lazyregexp.New(`^(?:` + pattern + `)$`) }
 
 var (
 	// A chart is released under its own name.

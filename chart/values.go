@@ -3,10 +3,9 @@ package chart
 import (
 	"fmt"
 
-	"toa.io/toa/document"
-
 	"toa.io/toa/extensions"
 	"toa.io/toa/graph"
+	"toa.io/toa/internal/lazyregexp"
 	"toa.io/toa/workspace"
 )
 
@@ -18,7 +17,7 @@ const (
 )
 
 // pinned is a reference with a tag and a digest.
-var pinned = document.Lazy(`^[^\s@]+:[\w][\w.-]*@sha256:[0-9a-f]{64}$`)
+var pinned = lazyregexp.New(`^[^\s@]+:[\w][\w.-]*@sha256:[0-9a-f]{64}$`)
 
 // UnpinnedError is a unit without a reference that ends in a digest.
 type UnpinnedError struct {

@@ -3,14 +3,13 @@ package chart
 import (
 	"fmt"
 
-	"toa.io/toa/document"
-
+	"toa.io/toa/internal/lazyregexp"
 	"toa.io/toa/workspace"
 )
 
 // semver is the grammar of Semantic Versioning 2.0.0: Helm refuses other
 // versions, but only when everything has been built.
-var semver = document.Lazy(`^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)` +
+var semver = lazyregexp.New(`^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)` +
 	`(-(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)(\.(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*))*)?` +
 	`(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)
 

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"toa.io/toa/internal/lazyregexp"
 )
 
 // Check is a rule for text. Expects returns what was expected, or "" where the
@@ -27,7 +29,7 @@ func (c Check) describe(s *Schema) {
 func Rule(expects func(text string) string) Check { return Check{Expects: expects} }
 
 // Matching wants text of a pattern, which must be one that JavaScript knows.
-func Matching(pattern *Pattern, expected string) Check {
+func Matching(pattern *lazyregexp.Regexp, expected string) Check {
 	return Check{Pattern: pattern.String(), Expects: func(text string) string {
 		if !pattern.MatchString(text) {
 			return expected

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+
+	"toa.io/toa/internal/lazyregexp"
 )
 
 // JSON is the value as JSON, keys in the order of the file.
@@ -55,7 +57,7 @@ func writeText(out *bytes.Buffer, text string) {
 	out.Truncate(out.Len() - 1) // the line break
 }
 
-var jsonNumber = Lazy(`^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$`)
+var jsonNumber = lazyregexp.New(`^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$`)
 
 // writeNumber keeps digits as they are written. What JSON would write in
 // another way is translated, and what is a number in some YAML only (010,

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+	"toa.io/toa/internal/lazyregexp"
 )
 
 // searchBudget is how many bytes may be parsed to find the line of a syntax
@@ -108,12 +109,12 @@ func isControl(char rune) bool {
 	return char < 0x20 || char == 0x7f || (char > 0x7f && char < 0xa0 && char != 0x85)
 }
 
-var parserLine = Lazy(`^(?:yaml: )?(?:line (\d+): )?(.*)$`)
+var parserLine = lazyregexp.New(`^(?:yaml: )?(?:line (\d+): )?(.*)$`)
 
 // syntax reports what the parser says, at the first line that makes it fail:
 // its own line is that of the block around, or off by one.
 func (r *Reader) syntax(data []byte, err error) {
-	said := parserLine.Regexp().FindStringSubmatch(strings.ReplaceAll(err.Error(), "\n", " "))
+	said := parserLine.FindStringSubmatch(strings.ReplaceAll(err.Error(), "\n", " "))
 	lines := bytes.SplitAfter(data, []byte("\n"))
 	search := &search{lines: lines, budget: searchBudget}
 	line := search.failing()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"toa.io/toa/document"
+	"toa.io/toa/internal/lazyregexp"
 )
 
 // order is what the examples read.
@@ -22,7 +23,7 @@ type order struct {
 
 func orderKeys(r *document.Reader, o *order) document.Keys {
 	return document.Keys{
-		"id":       r.Text(&o.id, document.Matching(document.Lazy(`^[a-z]+$`), "small letters")).About("what it is called"),
+		"id":       r.Text(&o.id, document.Matching(lazyregexp.New(`^[a-z]+$`), "small letters")).About("what it is called"),
 		"tags":     r.Texts(&o.tags, document.OneWord),
 		"count":    r.Integer(&o.count, 1),
 		"paid":     r.Boolean(&o.paid),

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"toa.io/toa/document"
+	"toa.io/toa/internal/lazyregexp"
 	"toa.io/toa/workspace"
 )
 
@@ -17,7 +18,7 @@ const (
 	ConfigurationSecret = "toa-configuration"
 )
 
-var secretReference = document.Lazy(`^\$([A-Z0-9_]{1,32})$`)
+var secretReference = lazyregexp.New(`^\$([A-Z0-9_]{1,32})$`)
 
 // configuration hands the values of the context to its service, and secrets
 // that values refer to to the components themselves.

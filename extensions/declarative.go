@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"toa.io/toa/document"
+	"toa.io/toa/internal/lazyregexp"
 	"toa.io/toa/workspace"
 )
 
@@ -133,10 +134,10 @@ type sheet struct {
 }
 
 var (
-	environmentName = document.Lazy(`^[A-Za-z_{][A-Za-z0-9_{}]*$`)
-	serviceWord     = document.Lazy(`^[a-z0-9]+$`)
-	broughtID       = document.Lazy(`^[a-zA-Z][a-zA-Z0-9]*\.[a-zA-Z][a-zA-Z0-9]*$`)
-	eventLabel      = document.Lazy(`^[a-zA-Z][a-zA-Z0-9]*(?:\.[a-zA-Z][a-zA-Z0-9]*){2}$`)
+	environmentName = lazyregexp.New(`^[A-Za-z_{][A-Za-z0-9_{}]*$`)
+	serviceWord     = lazyregexp.New(`^[a-z0-9]+$`)
+	broughtID       = lazyregexp.New(`^[a-zA-Z][a-zA-Z0-9]*\.[a-zA-Z][a-zA-Z0-9]*$`)
+	eventLabel      = lazyregexp.New(`^[a-zA-Z][a-zA-Z0-9]*(?:\.[a-zA-Z][a-zA-Z0-9]*){2}$`)
 )
 
 func (s *sheet) keys(r *document.Reader) document.Want {

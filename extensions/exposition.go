@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"toa.io/toa/document"
+	"toa.io/toa/internal/lazyregexp"
 )
 
 const (
@@ -13,9 +14,9 @@ const (
 )
 
 var (
-	urlPath   = document.Lazy(`^/\S*$`)
-	webOrigin = document.Lazy(`^https?://\S+$`)
-	safeWeb   = document.Lazy(`^https://\S+$`)
+	urlPath   = lazyregexp.New(`^/\S*$`)
+	webOrigin = lazyregexp.New(`^https?://\S+$`)
+	safeWeb   = lazyregexp.New(`^https://\S+$`)
 )
 
 // exposition is the gateway that answers HTTP. It runs the components of

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"toa.io/toa/document"
+	"toa.io/toa/internal/lazyregexp"
 	"toa.io/toa/workspace"
 )
 
@@ -15,7 +16,7 @@ var originProtocols = map[string]string{
 	"http": "http", "https": "http", "amqp": "amqp", "amqps": "amqp", "pubsub": "pubsub",
 }
 
-var originName = document.Lazy(`^[a-zA-Z0-9]{1,32}$`)
+var originName = lazyregexp.New(`^[a-zA-Z0-9]{1,32}$`)
 
 // origins is extensions.origins, which old releases have: addresses outside of
 // the context, by component.

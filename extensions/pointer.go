@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"toa.io/toa/document"
+	"toa.io/toa/internal/lazyregexp"
 )
 
 // anywhere is the key whose addresses serve every selector without one of its own.
@@ -17,9 +17,9 @@ const anywhere = "."
 const maxAddresses = 1024
 
 var (
-	pointerKey = document.Lazy(`^[a-zA-Z0-9]{1,32}(?:\.[a-zA-Z0-9]{1,32}){0,3}$`)
-	shardRange = document.Lazy(`\{([0-9]{1,8})-([0-9]{1,8})\}`)
-	schemeName = document.Lazy(`^[a-zA-Z][a-zA-Z0-9+.-]*$`)
+	pointerKey = lazyregexp.New(`^[a-zA-Z0-9]{1,32}(?:\.[a-zA-Z0-9]{1,32}){0,3}$`)
+	shardRange = lazyregexp.New(`\{([0-9]{1,8})-([0-9]{1,8})\}`)
+	schemeName = lazyregexp.New(`^[a-zA-Z][a-zA-Z0-9+.-]*$`)
 )
 
 // open are the protocols that are spoken without a user and a password.
@@ -105,7 +105,7 @@ func secretName(id, key string) string {
 
 // spread writes an address with ranges ("host-{0-2}") as many.
 func spread(text string) ([]string, error) {
-	span := shardRange.Regexp().FindStringSubmatchIndex(text)
+	span := shardRange.FindStringSubmatchIndex(text)
 	if span == nil {
 		return []string{text}, nil
 	}

@@ -4,11 +4,11 @@ import (
 	"math/big"
 	"strconv"
 
-	"toa.io/toa/document"
+	"toa.io/toa/internal/lazyregexp"
 )
 
 // quantity is what Kubernetes takes for an amount that is not negative.
-var quantity = document.Lazy(`^\+?([0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:([KMGTPE]i)|([numkMGTPE])|[eE]([+-]?[0-9]{1,2}))?$`)
+var quantity = lazyregexp.New(`^\+?([0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:([KMGTPE]i)|([numkMGTPE])|[eE]([+-]?[0-9]{1,2}))?$`)
 
 // binary and decimal are what the suffixes stand for: powers of 1024 and of 10.
 var (
@@ -18,7 +18,7 @@ var (
 
 // amount reads a quantity as Kubernetes does: "512Mi", "1.5G", "2e9", "100m".
 func amount(text string) (*big.Rat, bool) {
-	parts := quantity.Regexp().FindStringSubmatch(text)
+	parts := quantity.FindStringSubmatch(text)
 	if parts == nil {
 		return nil, false
 	}

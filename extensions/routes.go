@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"toa.io/toa/document"
+	"toa.io/toa/internal/lazyregexp"
 	"toa.io/toa/workspace"
 )
 
@@ -15,7 +16,7 @@ import (
 type routes struct{ *document.Reader }
 
 var (
-	directiveName = document.Lazy(`^(\w{1,32}):(\w{1,32})$`)
+	directiveName = lazyregexp.New(`^(\w{1,32}):(\w{1,32})$`)
 	verbs         = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "LOCK", "UNLOCK"}
 	// families are the directives that may be written without one.
 	families = map[string]string{
@@ -93,7 +94,7 @@ func directive(f document.Field) *document.Value {
 	if family, short := families[key]; short {
 		key = family + ":" + key
 	}
-	parts := directiveName.Regexp().FindStringSubmatch(key)
+	parts := directiveName.FindStringSubmatch(key)
 	if parts == nil {
 		return nil
 	}

@@ -6,9 +6,10 @@ import (
 	"strings"
 
 	"toa.io/toa/document"
+	"toa.io/toa/internal/lazyregexp"
 )
 
-var storageName = document.Lazy(`^[a-z0-9_]{1,32}$`)
+var storageName = lazyregexp.New(`^[a-z0-9_]{1,32}$`)
 
 // provider is a kind of storage of files.
 type provider struct {

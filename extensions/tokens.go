@@ -42,7 +42,7 @@ func addTokenKey(found map[string]KeyFormat, key *document.Value, format KeyForm
 	if key == nil || key.Kind != document.Text {
 		return
 	}
-	if parts := secretReference.Regexp().FindStringSubmatch(key.Text); parts != nil {
+	if parts := secretReference.FindStringSubmatch(key.Text); parts != nil {
 		found[parts[1]] = format
 	}
 }

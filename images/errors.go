@@ -5,14 +5,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"toa.io/toa/cache"
 	"toa.io/toa/graph"
+	"toa.io/toa/internal/lazyregexp"
 	"toa.io/toa/orchestrator"
 )
 
@@ -146,8 +145,7 @@ func tooLargeHint(host string) string {
 }
 
 // codePattern keeps texts out of errors that a registry may have put secrets in.
-// As all of this room it is compiled when it is needed: few runs get errors.
-var codePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Z][A-Z_]{1,40}$`) })
+var codePattern = lazyregexp.New(`^[A-Z][A-Z_]{1,40}$`)
 
 const maxErrorBody = 64 << 10
 
@@ -162,7 +160,7 @@ func (h *host) answerError(resp *http.Response) *RegistryError {
 		return e
 	}
 	for _, one := range body.Errors {
-		if codePattern().MatchString(one.Code) && !slices.Contains(e.Codes, one.Code) {
+		if codePattern.MatchString(one.Code) && !slices.Contains(e.Codes, one.Code) {
 			e.Codes = append(e.Codes, one.Code)
 		}
 	}

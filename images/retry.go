@@ -8,15 +8,14 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
 	"toa.io/toa/cache"
+	"toa.io/toa/internal/lazyregexp"
 )
 
 // maxRetries bounds how often one request is sent again.
@@ -153,9 +152,7 @@ type readAgain struct {
 	io.Closer
 }
 
-var retryAfterText = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`retry-after: ?(\d+(?:\.\d+)?(?:ms|s|m|h))`)
-})
+var retryAfterText = lazyregexp.New(`retry-after: ?(\d+(?:\.\d+)?(?:ms|s|m|h))`)
 
 // retryAfter is how long a registry asks us to wait: in seconds, until a date,
 // or in the text of the answer.
@@ -167,7 +164,7 @@ func retryAfter(header http.Header, text []byte) time.Duration {
 	if date, err := http.ParseTime(said); err == nil {
 		return max(0, time.Until(date))
 	}
-	if found := retryAfterText().FindSubmatch(text); found != nil {
+	if found := retryAfterText.FindSubmatch(text); found != nil {
 		wait, _ := time.ParseDuration(string(found[1])) // too large is none
 		return wait
 	}

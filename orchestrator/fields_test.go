@@ -73,6 +73,7 @@ var excused = map[reflect.Type]map[string]string{
 		"Receivers":  "made of the manifest and of files",
 		"Prototypes": "their directories are in the component, whose files are hashed, or in a package that its lockfile pins",
 		"stray":      "for messages",
+		"Lacks":      "says how to mend that Lock, which is hashed, is empty",
 		"Bringer":    "where it was found; its files are hashed",
 	},
 	reflect.TypeFor[workspace.Composition](): {

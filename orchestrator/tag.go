@@ -3,11 +3,10 @@ package orchestrator
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 
 	"toa.io/toa/graph"
+	"toa.io/toa/internal/lazyregexp"
 )
 
 // Tagger moves tags that say where an image runs. Calls overlap.
@@ -23,9 +22,9 @@ type Tagger interface {
 // than the rest of the start.
 var (
 	// tagName is what the distribution specification allows.
-	tagName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`) })
+	tagName = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
 	// contentTag is what a tag of content looks like, here or in earlier tools.
-	contentTag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(deps-)?[0-9a-f]{8,64}$`) })
+	contentTag = lazyregexp.New(`^(deps-)?[0-9a-f]{8,64}$`)
 )
 
 // EnvironmentTag is the tag of images that run in an environment, which may be a
@@ -34,7 +33,7 @@ var (
 // content.
 func EnvironmentTag(environment string) string {
 	name, _, _ := strings.Cut(environment, ":")
-	if !tagName().MatchString(name) || contentTag().MatchString(name) {
+	if !tagName.MatchString(name) || contentTag.MatchString(name) {
 		return ""
 	}
 	return name

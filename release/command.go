@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"toa.io/toa/document"
+	"toa.io/toa/internal/lazyregexp"
 	"toa.io/toa/workspace"
 )
 
@@ -36,7 +36,7 @@ func command(name, path string, s workspace.Release) string {
 }
 
 // plain is what means itself in every shell.
-var plain = document.Lazy(`^[\w%+,./:=@-]+$`)
+var plain = lazyregexp.New(`^[\w%+,./:=@-]+$`)
 
 // shell quotes an argument where it must be.
 func shell(arg string) string {

@@ -3,9 +3,9 @@ package templates
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
+
+	"toa.io/toa/internal/lazyregexp"
 )
 
 // check refuses a recipe that a Dockerfile cannot say: with something missing,
@@ -47,18 +47,12 @@ func checkPresent(r Recipe) error {
 
 // Values that stand unquoted where the engine splits and expands words.
 var (
-	baseWord     = pattern(`^[A-Za-z0-9][A-Za-z0-9._:/@-]*$`)
-	pathWord     = pattern(`^/[A-Za-z0-9._/-]*$`)
-	labelWord    = pattern(`^([A-Za-z0-9_][A-Za-z0-9._/-]*)?$`)
-	argumentWord = pattern(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	variableWord = pattern(`^[A-Za-z_][A-Za-z0-9_]*=`)
+	baseWord     = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._:/@-]*$`)
+	pathWord     = lazyregexp.New(`^/[A-Za-z0-9._/-]*$`)
+	labelWord    = lazyregexp.New(`^([A-Za-z0-9_][A-Za-z0-9._/-]*)?$`)
+	argumentWord = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	variableWord = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*=`)
 )
-
-// pattern is compiled when it is first needed: most runs render nothing, and
-// compiling is a good part of their start.
-func pattern(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
-}
 
 func checkWords(r Recipe) error {
 	w := words{}
@@ -85,15 +79,15 @@ func checkWords(r Recipe) error {
 // words remembers the first word that is wrong.
 type words struct{ bad error }
 
-func (w *words) check(what, word string, want func() *regexp.Regexp) {
-	if w.bad == nil && !want().MatchString(word) {
+func (w *words) check(what, word string, want *lazyregexp.Regexp) {
+	if w.bad == nil && !want.MatchString(word) {
 		w.bad = fmt.Errorf("%s %q cannot stand in a Dockerfile", what, word)
 	}
 }
 
 // heredoc is how a here-document begins, which takes all lines up to one that
 // a value may hold. <<< is none.
-var heredoc = pattern(`(^|[^<])<<($|[^<])`)
+var heredoc = lazyregexp.New(`(^|[^<])<<($|[^<])`)
 
 // checkRuns refuses blank lines and here-documents. Other values in RUN lines
 // are quoted, but engines look for here-documents before the shell is asked.
@@ -106,7 +100,7 @@ func checkRuns(r Recipe) error {
 		lines = append(lines, run.Line)
 	}
 	for _, line := range lines {
-		if heredoc().MatchString(line) {
+		if heredoc.MatchString(line) {
 			return fmt.Errorf("%q: a here-document would take in the instructions that follow", line)
 		}
 	}

@@ -3,6 +3,8 @@ package templates
 import (
 	_ "embed" // the template
 	"fmt"
+
+	"toa.io/toa/internal/lazyregexp"
 )
 
 // What the runtime's image is made of (the reference's image/runtime.Dockerfile
@@ -23,13 +25,13 @@ var runtimeTemplate string
 
 // versionWord is a version or a tag of npm's: no range, which would make two
 // images of one name.
-var versionWord = pattern(`^[0-9A-Za-z][0-9A-Za-z.+-]*$`)
+var versionWord = lazyregexp.New(`^[0-9A-Za-z][0-9A-Za-z.+-]*$`)
 
 // Runtime is the recipe of the runtime's image at a version, for platforms
 // that base is pinned for by digests, in their order. Only an engine can follow
 // it: the runtime's packages may have install scripts.
 func Runtime(version string, platforms, digests []string, npm NPM) (Recipe, error) {
-	if !versionWord().MatchString(version) {
+	if !versionWord.MatchString(version) {
 		return Recipe{}, fmt.Errorf("version %q of the runtime is none", version)
 	}
 	return Recipe{

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"toa.io/toa/document"
+	"toa.io/toa/internal/lazyregexp"
 )
 
 // Standard packages that components use without saying so.
@@ -68,7 +69,7 @@ func Resolve(reference string) string {
 	return reference
 }
 
-var packagePattern = document.Lazy(`^(?:@[a-z0-9~-][a-z0-9._~-]*/)?[a-zA-Z0-9~-][a-zA-Z0-9._~-]*(?:#[a-zA-Z0-9._-]+)?$`)
+var packagePattern = lazyregexp.New(`^(?:@[a-z0-9~-][a-z0-9._~-]*/)?[a-zA-Z0-9~-][a-zA-Z0-9._~-]*(?:#[a-zA-Z0-9._-]+)?$`)
 
 // packageReference is a shortcut or the name of a package. A bare word that is
 // nearly a shortcut is none of either.

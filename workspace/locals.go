@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"toa.io/toa/document"
+	"toa.io/toa/internal/lazyregexp"
 )
 
 // Local is a package of the workspace that is installed where a component
@@ -102,7 +103,7 @@ func (k *linking) resolve(file string, d dependency) *Local {
 	return k.seen[key]
 }
 
-var installable = document.Lazy(`^(@[A-Za-z0-9~_-][A-Za-z0-9._~-]*/)?[A-Za-z0-9~_-][A-Za-z0-9._~-]*$`)
+var installable = lazyregexp.New(`^(@[A-Za-z0-9~_-][A-Za-z0-9._~-]*/)?[A-Za-z0-9~_-][A-Za-z0-9._~-]*$`)
 
 // place is where a dependency says that its package is.
 func (k *linking) place(file string, d dependency) (where string, ok bool) {

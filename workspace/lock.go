@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"toa.io/toa/document"
+	"toa.io/toa/internal/lazyregexp"
 )
 
 const (
@@ -21,7 +22,7 @@ const (
 // was published: by the digest of its index.
 const AllPlatforms = "all"
 
-var digestPattern = document.Lazy(`^sha256:[0-9a-f]{64}$`)
+var digestPattern = lazyregexp.New(`^sha256:[0-9a-f]{64}$`)
 
 // Lock pins base images: reference and platform to digest. Its zero value pins
 // nothing. It is not for several goroutines at once.

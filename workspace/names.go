@@ -3,7 +3,7 @@ package workspace
 import (
 	"strings"
 
-	"toa.io/toa/document"
+	"toa.io/toa/internal/lazyregexp"
 )
 
 const (
@@ -26,17 +26,17 @@ const (
 const word = `[a-zA-Z]+(?:[_a-zA-Z0-9]*[a-zA-Z0-9]+)?`
 
 var (
-	contextName   = document.Lazy(`^` + word + `(?:-` + word + `)*$`)
-	simpleName    = document.Lazy(`^[a-zA-Z](?:[a-zA-Z0-9]{1,31})?$`)
-	componentID   = document.Lazy(`^` + word + `\.` + word + `$`)
-	eventName     = document.Lazy(`^[a-zA-Z][a-zA-Z0-9]*(?:\.[a-zA-Z][a-zA-Z0-9]*){1,2}$`)
-	variableName  = document.Lazy(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	platformName  = document.Lazy(`^[a-z0-9]+/[a-z0-9_]+(?:/[a-z0-9.]+)?$`)
-	imageTag      = document.Lazy(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
-	pathComponent = document.Lazy(`^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*$`)
-	dnsLabel      = document.Lazy(`^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$`)
-	dnsSubdomain  = document.Lazy(`^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$`)
-	registryHost  = document.Lazy(`^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9a-fA-F:]+\])(?::[0-9]{1,5})?$`)
+	contextName   = lazyregexp.New(`^` + word + `(?:-` + word + `)*$`)
+	simpleName    = lazyregexp.New(`^[a-zA-Z](?:[a-zA-Z0-9]{1,31})?$`)
+	componentID   = lazyregexp.New(`^` + word + `\.` + word + `$`)
+	eventName     = lazyregexp.New(`^[a-zA-Z][a-zA-Z0-9]*(?:\.[a-zA-Z][a-zA-Z0-9]*){1,2}$`)
+	variableName  = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	platformName  = lazyregexp.New(`^[a-z0-9]+/[a-z0-9_]+(?:/[a-z0-9.]+)?$`)
+	imageTag      = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
+	pathComponent = lazyregexp.New(`^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*$`)
+	dnsLabel      = lazyregexp.New(`^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$`)
+	dnsSubdomain  = lazyregexp.New(`^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$`)
+	registryHost  = lazyregexp.New(`^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9a-fA-F:]+\])(?::[0-9]{1,5})?$`)
 )
 
 // Label is the name of a component where case and dots do not fit: in pod

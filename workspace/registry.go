@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"toa.io/toa/document"
+	"toa.io/toa/internal/lazyregexp"
 )
 
 func (r *reader) registry(target *Registry) document.Want {
@@ -63,7 +64,7 @@ func (r *reader) plain(target *Build) document.Want {
 	})
 }
 
-var secretName = document.Lazy(`(?i)(^|_)(auth|credentials?|jwt|key|pass|passphrase|password|passwd|pat|secret|token)s?(_|$)`)
+var secretName = lazyregexp.New(`(?i)(^|_)(auth|credentials?|jwt|key|pass|passphrase|password|passwd|pat|secret|token)s?(_|$)`)
 
 // checkPlain refuses to let what is called a secret be seen by all.
 func (r *reader) checkPlain(target *Build) func(*document.Value) {

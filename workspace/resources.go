@@ -2,10 +2,11 @@ package workspace
 
 import (
 	"toa.io/toa/document"
+	"toa.io/toa/internal/lazyregexp"
 )
 
 var quantity = document.Matching(
-	document.Lazy(`^[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+|m|k|Ki|Mi|Gi|Ti|Pi|Ei|M|G|T|P|E)?$`),
+	lazyregexp.New(`^[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+|m|k|Ki|Mi|Gi|Ti|Pi|Ei|M|G|T|P|E)?$`),
 	"a quantity such as 100m or 256Mi",
 )
 

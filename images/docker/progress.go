@@ -3,12 +3,12 @@ package docker
 import (
 	"cmp"
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
 	"toa.io/toa/images"
+	"toa.io/toa/internal/lazyregexp"
 	"toa.io/toa/orchestrator"
 )
 
@@ -38,23 +38,17 @@ func newProgress(s stage, observe orchestrator.Observe) *progress {
 }
 
 // vertexLine is "#7 …": 1 is the number, 2 the rest.
-var vertexLine = pattern(`^#(\d+) (.*)$`)
+var vertexLine = lazyregexp.New(`^#(\d+) (.*)$`)
 
 // headLine is "[2/5] RUN …", "[linux/amd64 2/5] RUN …" or "[stage 2/5] RUN …".
-var headLine = pattern(`^\[[^\]]*\d+/\d+\] (RUN .*)$`)
+var headLine = lazyregexp.New(`^\[[^\]]*\d+/\d+\] (RUN .*)$`)
 
 // sourceLine is `  12 | >>> RUN …`, after a failure. Only there variables of the
 // instruction are not expanded.
-var sourceLine = pattern(`^ *\d+ \| >>> (RUN .*)$`)
+var sourceLine = lazyregexp.New(`^ *\d+ \| >>> (RUN .*)$`)
 
 // timeBefore is the time that BuildKit puts before each line of output.
-var timeBefore = pattern(`^\d+\.\d+ `)
-
-// pattern is compiled when it is first needed: few runs use this builder, and
-// compiling is a good part of the start of all.
-func pattern(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
-}
+var timeBefore = lazyregexp.New(`^\d+\.\d+ `)
 
 // line takes one line of output. Calls may overlap.
 func (p *progress) line(stream, text string) {
@@ -69,15 +63,15 @@ func (p *progress) note(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.last = keepLast(p.last, text)
-	if source := sourceLine().FindStringSubmatch(text); source != nil {
+	if source := sourceLine.FindStringSubmatch(text); source != nil {
 		p.source = source[1]
 	}
-	parts := vertexLine().FindStringSubmatch(text)
+	parts := vertexLine.FindStringSubmatch(text)
 	if parts == nil {
 		return
 	}
 	number, rest := parts[1], parts[2]
-	if head := headLine().FindStringSubmatch(rest); head != nil {
+	if head := headLine.FindStringSubmatch(rest); head != nil {
 		if p.runs[number] == nil {
 			p.runs[number] = &vertex{instruction: head[1]}
 		}
@@ -92,7 +86,7 @@ func (p *progress) note(text string) {
 		p.failed = one
 		return
 	}
-	one.said = keepLast(one.said, timeBefore().ReplaceAllString(rest, ""))
+	one.said = keepLast(one.said, timeBefore.ReplaceAllString(rest, ""))
 }
 
 // exitOf is the end of `process "…" did not complete successfully: exit code: 1`.

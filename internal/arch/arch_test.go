@@ -15,29 +15,30 @@ var house = arch.Law{
 	Rooms: map[string]arch.Room{
 		"graph":     {},
 		"cache":     {Imports: []string{"internal/durable", "internal/failpoint"}},
-		"templates": {},
+		"templates": {Imports: []string{"internal/lazyregexp"}},
 
-		"document": {},
+		"document": {Imports: []string{"internal/lazyregexp"}},
 
-		"workspace":         {Imports: []string{"document", "graph"}},
-		"extensions":        {Imports: []string{"workspace", "document", "graph"}},
+		"workspace":         {Imports: []string{"internal/lazyregexp", "document", "graph"}},
+		"extensions":        {Imports: []string{"internal/lazyregexp", "workspace", "document", "graph"}},
 		"extensions/bridge": {Imports: []string{"extensions", "workspace", "document"}},
-		"chart":             {Imports: []string{"workspace", "extensions", "document", "graph"}},
+		"chart":             {Imports: []string{"internal/lazyregexp", "workspace", "extensions", "document", "graph"}},
 
-		"orchestrator": {Imports: []string{"internal/failpoint", "workspace", "graph", "cache", "templates", "chart"}},
+		"orchestrator": {Imports: []string{"internal/lazyregexp", "internal/failpoint", "workspace", "graph", "cache", "templates", "chart"}},
 
-		"images":          {Imports: []string{"internal/durable", "internal/failpoint", "orchestrator", "workspace", "graph", "cache", "templates"}},
+		"images":          {Imports: []string{"internal/lazyregexp", "internal/durable", "internal/failpoint", "orchestrator", "workspace", "graph", "cache", "templates"}},
 		"images/buildkit": {Imports: []string{"images", "orchestrator", "graph", "cache", "templates"}},
-		"images/docker":   {Imports: []string{"images", "orchestrator", "cache", "templates"}},
+		"images/docker":   {Imports: []string{"internal/lazyregexp", "images", "orchestrator", "cache", "templates"}},
 
-		"release":         {Imports: []string{"internal/durable", "internal/failpoint", "chart", "orchestrator", "workspace", "document", "cache"}},
+		"release":         {Imports: []string{"internal/lazyregexp", "internal/durable", "internal/failpoint", "chart", "orchestrator", "workspace", "document", "cache"}},
 		"release/cluster": {Imports: []string{"internal/failpoint", "release", "chart", "orchestrator", "workspace", "cache"}},
 
 		"registry": {},
 
-		"internal/durable":   {Imports: []string{"internal/failpoint"}},
-		"internal/failpoint": {},
-		"internal/sources":   {},
+		"internal/durable":    {Imports: []string{"internal/failpoint"}},
+		"internal/failpoint":  {},
+		"internal/lazyregexp": {},
+		"internal/sources":    {},
 
 		"internal/ui":  {Imports: []string{"orchestrator", "graph"}},
 		"internal/sdk": {Imports: []string{"registry", "release/cluster", "images/buildkit", "images", "release", "chart", "orchestrator", "workspace", "cache"}},

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"toa.io/toa/document"
+	"toa.io/toa/internal/lazyregexp"
 )
 
 // A .env file holds NAME=value lines. Its readers agree on little more than
@@ -15,7 +16,7 @@ import (
 // entry is one line of a .env file.
 type entry struct{ name, value string }
 
-var plainValue = document.Lazy(`^[A-Za-z0-9_./:@,+%=-]*$`)
+var plainValue = lazyregexp.New(`^[A-Za-z0-9_./:@,+%=-]*$`)
 
 // encodeEnv writes entries so that readers get the very text back, or returns
 // an *unwritableError.
@@ -90,7 +91,7 @@ type envParser struct {
 	values     map[string]string
 }
 
-var assignment = document.Lazy(`^[ \t]*(?:export[ \t]+)?([A-Za-z0-9_.-]+)[ \t]*=[ \t]*`)
+var assignment = lazyregexp.New(`^[ \t]*(?:export[ \t]+)?([A-Za-z0-9_.-]+)[ \t]*=[ \t]*`)
 
 func (p *envParser) line() error {
 	rest := p.text[p.at:]
@@ -99,7 +100,7 @@ func (p *envParser) line() error {
 		p.at += min(len(line)+1, len(rest))
 		return nil
 	}
-	found := assignment.Regexp().FindStringSubmatch(line)
+	found := assignment.FindStringSubmatch(line)
 	if found == nil {
 		return p.fail("expected NAME=value or a comment")
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"toa.io/toa/document"
+	"toa.io/toa/internal/lazyregexp"
 )
 
 // encodeYAML writes an object for people to read. Readers of YAML 1.1 and 1.2
@@ -63,7 +64,7 @@ func scalarYAML(v *document.Value) string {
 	return string(v.JSON())
 }
 
-var plainYAML = document.Lazy(`^(?:\./)?[A-Za-z_][A-Za-z0-9_./-]*$`)
+var plainYAML = lazyregexp.New(`^(?:\./)?[A-Za-z_][A-Za-z0-9_./-]*$`)
 
 // wordsYAML are no text to some readers, in any case.
 var wordsYAML = []string{"y", "yes", "n", "no", "on", "off", "true", "false", "null"}
