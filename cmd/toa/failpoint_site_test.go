@@ -84,6 +84,7 @@ func newPointSite(t *testing.T, kind siteKind) *pointSite {
 	s := &pointSite{crashSite: newCrashSite(t), kind: kind, holds: map[string]string{}, seen: map[string]bool{}}
 	text := layoutContext
 	switch kind {
+	case siteLayout: // as it is
 	case sitePackages:
 		writeFiles(t, s.shop(), leftFiles)
 	case siteRegistry:
