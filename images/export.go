@@ -90,7 +90,12 @@ func (l *Layout) Export(ctx context.Context, ref orchestrator.Reference, w io.Wr
 	if err != nil {
 		return err
 	}
-	ref, all, err := dir.find(ctx, ref)
+	var all []v1.Descriptor
+	d, err := dir.find(ref)
+	if err == nil {
+		ref.Tag = d.Annotations[tagAnnotation]
+		all, err = dir.complete(ctx, d)
+	}
 	switch {
 	case errors.Is(err, cache.ErrNotFound):
 		return &NotOnDiskError{Reference: ref}
@@ -103,18 +108,12 @@ func (l *Layout) Export(ctx context.Context, ref orchestrator.Reference, w io.Wr
 	return nil
 }
 
-// find looks for the image that a reference means, by its tag, by its digest, or by
-// both, which then agree. It returns the tag too, and the image's blobs, itself first.
-func (l layoutDir) find(ctx context.Context, ref orchestrator.Reference) (orchestrator.Reference, []v1.Descriptor, error) {
-	for _, d := range l.index().Manifests {
-		tag := d.Annotations[tagAnnotation]
-		if (ref.Tag == "" || tag == ref.Tag) && (ref.Digest == "" || d.Digest.String() == ref.Digest) {
-			ref.Tag = tag
-			all, err := l.complete(ctx, d)
-			return ref, all, err
-		}
-	}
-	return ref, nil, cache.ErrNotFound
+// find is the descriptor of the image that a reference means, by its tag, by its
+// digest, or by both, which then agree; or cache.ErrNotFound.
+func (l layoutDir) find(ref orchestrator.Reference) (v1.Descriptor, error) {
+	return l.first(func(d v1.Descriptor) bool {
+		return (ref.Tag == "" || d.Annotations[tagAnnotation] == ref.Tag) && (ref.Digest == "" || d.Digest.String() == ref.Digest)
+	})
 }
 
 // export writes the archive of an image whose blobs are all, itself first.

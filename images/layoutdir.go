@@ -107,10 +107,15 @@ func (l layoutDir) index() v1.IndexManifest {
 
 // tagged is the descriptor of a tag, or cache.ErrNotFound.
 func (l layoutDir) tagged(tag string) (v1.Descriptor, error) {
-	for _, d := range l.index().Manifests {
-		if d.Annotations[tagAnnotation] == tag {
-			return d, nil
-		}
+	return l.first(func(d v1.Descriptor) bool { return d.Annotations[tagAnnotation] == tag })
+}
+
+// first is the first image of the list that is what is looked for, or
+// cache.ErrNotFound.
+func (l layoutDir) first(is func(v1.Descriptor) bool) (v1.Descriptor, error) {
+	list := l.index().Manifests
+	if at := slices.IndexFunc(list, is); at >= 0 {
+		return list[at], nil
 	}
 	return v1.Descriptor{}, cache.ErrNotFound
 }

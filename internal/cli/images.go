@@ -61,6 +61,11 @@ func (g *globals) listImages(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return g.printReferences(references)
+}
+
+// printReferences writes references to standard output, a line each.
+func (g *globals) printReferences(references []orchestrator.Reference) error {
 	for _, reference := range references {
 		if _, err := fmt.Fprintln(g.io.Out, ui.Escape(reference.String())); err != nil {
 			return err

@@ -3,13 +3,11 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
 	"toa.io/toa/images"
-	"toa.io/toa/internal/ui"
 	"toa.io/toa/orchestrator"
 )
 
@@ -50,12 +48,7 @@ func (g *globals) loadImages(ctx context.Context, references []orchestrator.Refe
 	if err := load(ctx, layout, references); err != nil {
 		return err
 	}
-	for _, reference := range references {
-		if _, err := fmt.Fprintln(g.io.Out, ui.Escape(reference.String())); err != nil {
-			return err
-		}
-	}
-	return nil
+	return g.printReferences(references)
 }
 
 // loadBuilt hands the images that a run has made or found to Docker, if one answers.
