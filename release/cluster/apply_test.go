@@ -117,7 +117,7 @@ func TestNeverReady(t *testing.T) {
 	b.apply(b.order("good", good))
 
 	order := b.order("bad", bad)
-	order.Timeout, order.Atomic = 3*time.Second, true
+	order.Timeout, order.Atomic = 10*time.Second, true
 	b.fails(order, "rolled back to revision 1", "orders")
 	b.wantStatuses(superseded, failed, deployed)
 	if got := b.config("a").Data["key"]; got != "1" {
@@ -147,7 +147,7 @@ func TestLeftoversOfFailedRevisions(t *testing.T) {
 	}, configMap("b", "2"))
 	b.apply(b.order("good", good))
 	order := b.order("bad", bad)
-	order.Timeout = 2 * time.Second
+	order.Timeout = 10 * time.Second
 	b.fails(order, "revision 2 marked failed, what it applied stays")
 	if b.deployment("extra") == nil || b.config("b") == nil || b.config("a") != nil {
 		t.Fatal("the failed revision was not applied")

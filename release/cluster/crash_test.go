@@ -349,14 +349,14 @@ func TestClocksOfOthersDoNotMatter(t *testing.T) {
 		t.Run(name+", alive", func(t *testing.T) {
 			t.Parallel()
 			b := newBed(t)
-			l := b.hold(time.Now().Add(skew), 2)
+			l := b.hold(time.Now().Add(skew), 10)
 			ctx, cancel := context.WithCancel(t.Context())
 			var wg sync.WaitGroup
 			wg.Go(func() { b.renew(ctx, l, skew) })
 			defer wg.Wait()
 			defer cancel()
 			order := b.order("one", b.chart(nil, configMap("a", "1")))
-			order.Timeout = 5 * time.Second
+			order.Timeout = 15 * time.Second
 			var said told
 			_, err := b.Apply(t.Context(), order, said.tell)
 			var held *HeldError
@@ -386,7 +386,7 @@ func (b *bed) renew(ctx context.Context, l *coordinationv1.Lease, skew time.Dura
 func TestLostLease(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
-	b.lease = 3 * time.Second
+	b.lease = 9 * time.Second
 	b.apply(b.generation(1))
 	order := b.generation(2)
 	order.Chart = b.chart([]unit{{name: "orders", annotations: map[string]string{kubetest.NeverReady: "true"}}})

@@ -92,7 +92,7 @@ func without(t testing.TB, text []byte, right authorization.ResourceAttributes) 
 // change of rights after a moment.
 func (b *bed) allowed(wanted func(error) bool, c *chart.Chart) {
 	b.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for {
 		err := b.Check(b.TB.Context(), c, false)
 		if wanted(err) {
