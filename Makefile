@@ -17,7 +17,7 @@ FUZZ_TIME ?= 20s
 # all they began.
 export GORACE ?= atexit_sleep_ms=0
 # How long the tests of one package may take on a busy machine.
-PATIENCE ?= 40m
+PATIENCE ?= 60m
 # How many packages are tested at a time: they wait for engines and processes
 # half of their time, so that there are more than processors.
 PACKAGES ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) * 3 / 2)))
@@ -40,9 +40,9 @@ test: engines ## run all tests with the race detector
 	go test -race -tags failpoint ./internal/failpoint
 	go test -tags failpoint ./images -run TestStruck
 ifdef TOA_TEST_STRICT
-	$(WITH_ENGINES) go test -race -p $(PACKAGES) -timeout $(PATIENCE) -json ./... | go run -race ./test/strict
+	$(WITH_ENGINES) test/scratch go test -race -p $(PACKAGES) -timeout $(PATIENCE) -json ./... | go run -race ./test/strict
 else
-	$(WITH_ENGINES) go test -race -p $(PACKAGES) -timeout $(PATIENCE) ./...
+	$(WITH_ENGINES) test/scratch go test -race -p $(PACKAGES) -timeout $(PATIENCE) ./...
 endif
 
 .PHONY: engines

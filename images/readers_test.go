@@ -42,7 +42,9 @@ func readBySkopeo(t *testing.T, archive string) string {
 
 func readByPodman(t *testing.T, archive string) string {
 	needs(t, "podman")
-	dir := t.TempDir()
+	dir, err := os.MkdirTemp("", "podman-") // it takes no path of more than 50 characters
+	must(t, err)
+	t.Cleanup(func() { must(t, os.RemoveAll(dir)) })
 	own := []string{"--root", filepath.Join(dir, "root"), "--runroot", filepath.Join(dir, "run"), "--storage-driver", "vfs"}
 	t.Cleanup(func() { tool(t, "podman", append(own, "rmi", "--all", "--force")...) })
 	tool(t, "podman", append(own, "load", "--input", archive)...)
