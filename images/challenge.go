@@ -23,6 +23,12 @@ func challengeOf(header http.Header) *transport.Challenge {
 	return found
 }
 
+// isInsufficient tells whether the token that was sent is good, for less than
+// what it was sent for (RFC 6750, section 3.1).
+func isInsufficient(c *transport.Challenge) bool {
+	return c.Parameters["error"] == "insufficient_scope"
+}
+
 // parseChallenge reads one WWW-Authenticate line: a scheme and parameters
 // whose values may be quoted. It takes what it understands and stops there.
 func parseChallenge(line string) *transport.Challenge {

@@ -129,8 +129,11 @@ type repository struct {
 // repository reads "host/path". Names without a host are Docker Hub's.
 func (c *Client) repository(text string) (*repository, error) {
 	parsed, err := name.NewRepository(text)
+	if hasScheme(text) { // "https:" would be a host
+		err = errors.New("it begins with a scheme")
+	}
 	if err != nil {
-		return nil, fmt.Errorf("repository %q: %w", text, err)
+		return nil, &NameError{Name: text, Err: err}
 	}
 	return &repository{host: c.hostOf(parsed.Registry), name: parsed, text: text}, nil
 }
@@ -196,8 +199,13 @@ func (r *repository) authorized(ctx context.Context, c call) (*http.Response, er
 			return nil, err
 		}
 		resp, err := r.send(ctx, c, authorization)
-		if err != nil || resp.StatusCode != http.StatusUnauthorized || refusals == maxRefusals || !r.challenged(resp, scopes, authorization) {
+		switch {
+		case err != nil || resp.StatusCode != http.StatusUnauthorized:
 			return resp, err
+		case r.grantsLess(c, resp, authorization):
+			return nil, r.readOnly(r.answerError(resp))
+		case refusals == maxRefusals || !r.challenged(resp, scopes, authorization):
+			return resp, nil
 		}
 		drain(resp)
 	}

@@ -132,6 +132,9 @@ func (e *UnsetArgumentError) Hint() string {
 	return "set it: " + e.Name + "=… toa …, or take it out of build.arguments"
 }
 
+// Mistake is true: it is found before anything is touched.
+func (*UnsetArgumentError) Mistake() bool { return true }
+
 // minSecret is the length below which a value is left in texts: taking "1" or
 // "true" out would make them unreadable and hide nothing.
 const minSecret = 6

@@ -125,6 +125,54 @@ func (e *RegistryError) Hint() string {
 	}
 }
 
+// NoManifestError says that something else than a manifest came where a manifest
+// was said to be.
+type NoManifestError struct {
+	Host string
+	Err  error
+}
+
+func (e *NoManifestError) Error() string {
+	return fmt.Sprintf("%s answers with what is no manifest: %v", e.Host, e.Err)
+}
+
+func (e *NoManifestError) Unwrap() error { return e.Err }
+
+// Hint is how to mend it.
+func (e *NoManifestError) Hint() string {
+	return "something else may answer in the registry's place, such as a proxy or a page to log in at: look at what " + e.Host + "/v2/ says"
+}
+
+// NameError says that a registry cannot have a repository of a name.
+type NameError struct {
+	Name string
+	Err  error
+}
+
+func (e *NameError) Error() string { return fmt.Sprintf("repository %q: %v", e.Name, e.Err) }
+
+func (e *NameError) Unwrap() error { return e.Err }
+
+// Hint is how to mend it.
+func (e *NameError) Hint() string {
+	switch {
+	case hasScheme(e.Name):
+		return "write the registry as host or host/path: which are spoken to without TLS is stated under registry.insecure in context.toa.yaml"
+	case e.Name != strings.ToLower(e.Name):
+		return "names in registries have no capital letters: " + strings.ToLower(e.Name)
+	default:
+		return ""
+	}
+}
+
+// Mistake is true: it is found before anything is touched.
+func (*NameError) Mistake() bool { return true }
+
+// hasScheme tells addresses from names. What was joined with a path has one slash left.
+func hasScheme(name string) bool {
+	return strings.HasPrefix(name, "http:/") || strings.HasPrefix(name, "https:/")
+}
+
 // TooLargeError says that a registry, or what is in front of it, takes no
 // request as large as a blob, and none as large as the smallest piece of it.
 type TooLargeError struct {

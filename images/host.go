@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"sync"
@@ -28,7 +29,10 @@ type host struct {
 	challenge atomic.Pointer[transport.Challenge] // of bearer registries
 	// refusesPush says that it gave no token to push where it was asked for one.
 	refusesPush atomic.Bool
-	turn        turns[string] // of credentials and of tokens by scope
+	// accepts says that it gave a token: the credentials are right. Insists says
+	// that it went on refusing one where it was asked again.
+	accepts, insists atomic.Bool
+	turn             turns[string] // of credentials and of tokens by scope
 
 	mu     sync.Mutex // guards login and tokens
 	login  *authn.AuthConfig
@@ -41,7 +45,7 @@ type host struct {
 type grant struct {
 	token   string
 	until   time.Time
-	refusal error
+	refusal *RegistryError
 }
 
 func (g grant) good() bool { return g.token != "" && (g.until.IsZero() || time.Now().Before(g.until)) }
@@ -60,8 +64,9 @@ func (h *host) waits(why string, wait time.Duration) {
 	}
 }
 
-// authorization is the header to send, or empty.
-func (h *host) authorization(ctx context.Context, scopes []string) (string, error) {
+// authorization is the header to send, or empty. Who is insistent asks again
+// where a refusal may be a passing one.
+func (h *host) authorization(ctx context.Context, scopes []string, insistent bool) (string, error) {
 	login, err := h.credentials(ctx)
 	if err != nil {
 		return "", err
@@ -70,7 +75,7 @@ func (h *host) authorization(ctx context.Context, scopes []string) (string, erro
 		return "Bearer " + login.RegistryToken, nil
 	}
 	if challenge := h.challenge.Load(); challenge != nil {
-		token, err := h.token(ctx, challenge, *login, scopes)
+		token, err := h.token(ctx, challenge, *login, scopes, insistent)
 		if err != nil {
 			return "", err
 		}
@@ -125,7 +130,7 @@ func (h *host) challenged(resp *http.Response, scopes []string, used string) boo
 	}
 	challenge.Insecure = h.scheme == "http"
 	h.challenge.Store(challenge)
-	if used != "" && challenge.Parameters["error"] == "insufficient_scope" { // RFC 6750: the token is good, for less
+	if used != "" && isInsufficient(challenge) {
 		return false
 	}
 	h.mu.Lock()
@@ -136,7 +141,7 @@ func (h *host) challenged(resp *http.Response, scopes []string, used string) boo
 	return true
 }
 
-func (h *host) token(ctx context.Context, challenge *transport.Challenge, login authn.AuthConfig, scopes []string) (string, error) {
+func (h *host) token(ctx context.Context, challenge *transport.Challenge, login authn.AuthConfig, scopes []string, insistent bool) (string, error) {
 	key := strings.Join(scopes, " ")
 	release, err := h.turn.take(ctx, key)
 	if err != nil {
@@ -146,20 +151,58 @@ func (h *host) token(ctx context.Context, challenge *transport.Challenge, login 
 	h.mu.Lock()
 	held := h.tokens[key]
 	h.mu.Unlock()
-	if held.good() || held.refusal != nil {
-		return held.token, held.refusal
+	if held.refusal != nil && (!insistent || !h.doubts()) {
+		return "", h.tokenless(held.refusal)
 	}
-	if held, err = h.exchange(ctx, challenge, login, scopes); err != nil {
-		err = fmt.Errorf("get a token of %s: %w", h.registry, err)
+	if held.good() {
+		return held.token, nil
 	}
-	var answer *RegistryError
-	if errors.As(err, &answer) && answer.isRefusal() {
-		held.refusal = err
+	got, err := h.obtain(ctx, challenge, login, scopes, insistent)
+	if err == nil && held.refusal != nil {
+		h.refusesPush.Store(false) // it was a passing one
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.tokens[key] = held
-	return held.token, err
+	h.tokens[key] = got
+	return got.token, err
+}
+
+// maxDoubts bounds how often a refusal is not believed.
+const maxDoubts = 3
+
+// obtain gets a token. What is refused to who is insistent is asked for again:
+// token servers refuse in passing too, when something behind them fails, and
+// nothing but asking tells such a refusal from one that stays.
+func (h *host) obtain(ctx context.Context, challenge *transport.Challenge, login authn.AuthConfig, scopes []string, insistent bool) (grant, error) {
+	for doubts := 0; ; doubts++ {
+		got, err := h.exchange(ctx, challenge, login, scopes)
+		var answer *RegistryError
+		switch {
+		case err == nil:
+			h.accepts.Store(true)
+			return got, nil
+		case !errors.As(err, &answer) || !answer.isRefusal():
+			return grant{}, h.tokenless(err)
+		case !insistent || !h.doubts():
+			return grant{refusal: answer}, h.tokenless(answer)
+		case doubts == maxDoubts:
+			h.insists.Store(true)
+			return grant{refusal: answer}, h.tokenless(answer)
+		}
+		wait := h.client.backoff() << doubts
+		if err := sleep(ctx, wait+rand.N(wait)); err != nil { //nolint:gosec // no secret: other processes shall not come back together
+			return grant{}, err
+		}
+	}
+}
+
+// doubts tells whether refusals may be passing ones. Credentials that never got
+// a token may be wrong, and some servers lock out who tries them again and again;
+// a server that went on refusing once is believed from then on.
+func (h *host) doubts() bool { return h.accepts.Load() && !h.insists.Load() }
+
+func (h *host) tokenless(err error) error {
+	return fmt.Errorf("get a token of %s: %w", h.registry, err)
 }
 
 // exchange gets a token of the server that the challenge names.

@@ -31,19 +31,23 @@ type Inspector struct {
 func (i *Inspector) Bytes() int64 { return i.bytes.Load() }
 
 // Weight is how many bytes the blobs of images have together, each counted once:
-// what an Inspector has to read of a registry that has them. Images of which the
-// cache has no manifest count as nothing.
-func Weight(blobs *cache.Blobs, digests ...string) int64 {
-	sizes, sum := map[v1.Hash]int64{}, int64(0)
+// what an Inspector has to read of a registry that has them. Unknown is of how
+// many images the cache lacks a manifest: what that names does not count.
+func Weight(blobs *cache.Blobs, digests ...string) (sum int64, unknown int) {
+	sizes := map[v1.Hash]int64{}
 	for _, digest := range digests {
-		for _, blob := range blobsOf(blobs, digest, 2) {
+		all, whole := blobsOf(blobs, digest, 2)
+		if !whole {
+			unknown++
+		}
+		for _, blob := range all {
 			sizes[blob.Digest] = blob.Size
 		}
 	}
 	for _, size := range sizes {
 		sum += size
 	}
-	return sum
+	return sum, unknown
 }
 
 // Inspect returns the digests of manifests and blobs that the registry does not

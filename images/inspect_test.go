@@ -177,6 +177,8 @@ func TestInspectorReadsWhatWasForeseen(t *testing.T) {
 			t.Errorf("Inspect: %q, %v", lost, err)
 		}
 	}
-	same(t, "foreseen", images.Weight(b.blobs, all...), want)
+	sum, unknown := images.Weight(b.blobs, append(all, imageDigest(1))...)
+	same(t, "foreseen", sum, want)
+	same(t, "not foreseen, for it is not known", unknown, 1)
 	same(t, "read", look.Bytes(), want)
 }

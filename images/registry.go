@@ -262,25 +262,27 @@ func (r *Remote) recall(repo *repository, previous string) {
 	if previous == "" || r.known.doubted(repo) {
 		return
 	}
-	for _, blob := range blobsOf(r.Blobs, previous, 2) {
+	all, _ := blobsOf(r.Blobs, previous, 2)
+	for _, blob := range all {
 		r.known.assume(repo, blob.Digest)
 	}
 }
 
 // blobsOf lists the blobs of a manifest, or of an index of them, as far as the
-// cache has it.
-func blobsOf(blobs *cache.Blobs, digest string, depth int) []v1.Descriptor {
+// cache has it, and tells whether it has all of it.
+func blobsOf(blobs *cache.Blobs, digest string, depth int) (all []v1.Descriptor, whole bool) {
 	raw, err := blobs.Bytes(digest)
 	if err != nil || depth == 0 {
-		return nil
+		return nil, false
 	}
 	found, err := parseManifest(raw)
 	if err != nil {
-		return nil
+		return nil, false
 	}
-	all := found.blobs()
+	all, whole = found.blobs(), true
 	for _, one := range found.Manifests {
-		all = append(all, blobsOf(blobs, one.Digest.String(), depth-1)...)
+		of, known := blobsOf(blobs, one.Digest.String(), depth-1)
+		all, whole = append(all, of...), whole && known
 	}
-	return all
+	return all, whole
 }

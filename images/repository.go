@@ -37,17 +37,22 @@ func (r *repository) digest(ctx context.Context, target string) (string, error) 
 	case said.status == http.StatusNotFound:
 		return "", cache.ErrNotFound
 	}
-	if digest := said.header.Get(digestHeader); digest != "" {
-		return digest, nil
+	if digest, err := v1.NewHash(said.header.Get(digestHeader)); err == nil {
+		return digest.String(), nil
 	}
 	return r.digestOfContent(ctx, target)
 }
 
-// digestOfContent is for registries that do not state digests.
+// digestOfContent is for registries that do not state digests, and for what is no
+// registry at all: pages that are shown in the place of others say yes to
+// everything.
 func (r *repository) digestOfContent(ctx context.Context, target string) (string, error) {
-	raw, err := r.manifest(ctx, target)
+	raw, err := documentOf(ctx, r, target)
 	if err != nil {
 		return "", err
+	}
+	if _, err := parseManifest(raw); err != nil {
+		return "", &NoManifestError{Host: r.registry.RegistryStr(), Err: err}
 	}
 	return describe("", raw).Digest.String(), nil
 }
@@ -284,10 +289,12 @@ func (r *repository) stands(ctx context.Context, said answer, doc document, targ
 		return nil
 	}
 	got, err := r.digest(ctx, target)
-	if err != nil {
+	switch {
+	case errors.Is(err, cache.ErrNotFound):
+		return fmt.Errorf("verify: the registry took %s, and has nothing there", target)
+	case err != nil:
 		return fmt.Errorf("verify: %w", err)
-	}
-	if got != want {
+	case got != want:
 		return fmt.Errorf("verify: the registry has %s at %s, not %s", got, target, want)
 	}
 	return nil

@@ -142,7 +142,7 @@ func complaint(resp *http.Response) (wait time.Duration, complains bool) {
 	text := bytes.ToLower(raw)
 	complains = resp.StatusCode == http.StatusTooManyRequests ||
 		resp.Header.Get("Retry-After") != "" ||
-		bytes.Contains(text, []byte("secondary rate limit")) || bytes.Contains(text, []byte("toomanyrequests"))
+		bytes.Contains(text, []byte("rate limit")) || bytes.Contains(text, []byte("toomanyrequests"))
 	return retryAfter(resp.Header, text), complains
 }
 

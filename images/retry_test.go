@@ -1,7 +1,9 @@
 package images
 
 import (
+	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,6 +26,35 @@ func TestRetryAfter(t *testing.T) {
 	} {
 		if got := retryAfter(http.Header{"Retry-After": {row.header}}, []byte(row.text)); got != row.want {
 			t.Errorf("retryAfter(%q, %q) = %s, want %s", row.header, row.text, got, row.want)
+		}
+	}
+}
+
+// Some limit requests with 403: they say so. What is only forbidden stays so.
+func TestComplaints(t *testing.T) {
+	for _, row := range []struct {
+		status       int
+		header, text string
+		want         bool
+	}{
+		{http.StatusTooManyRequests, "", "", true},
+		{http.StatusForbidden, "", `{"message":"You have exceeded a secondary rate limit."}`, true},
+		{http.StatusForbidden, "", `{"message":"API rate limit exceeded for installation ID 1."}`, true},
+		{http.StatusForbidden, "", `{"errors":[{"code":"TOOMANYREQUESTS"}]}`, true},
+		{http.StatusForbidden, "0", "", true},
+		{http.StatusForbidden, "", `{"errors":[{"code":"DENIED"}]}`, false},
+		{http.StatusServiceUnavailable, "1", "rate limit", false},
+		{http.StatusOK, "", "rate limit", false},
+	} {
+		resp := &http.Response{StatusCode: row.status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(row.text))}
+		if row.header != "" {
+			resp.Header.Set("Retry-After", row.header)
+		}
+		if _, got := complaint(resp); got != row.want {
+			t.Errorf("complaint(%d, %q, %q) = %t, want %t", row.status, row.header, row.text, got, row.want)
+		}
+		if again, err := io.ReadAll(resp.Body); err != nil || string(again) != row.text {
+			t.Errorf("the answer reads %q afterwards, %v, want %q", again, err, row.text)
 		}
 	}
 }

@@ -40,6 +40,7 @@ var scriptFaults = map[string]faultproxy.Fault{
 	"busy":    faultproxy.Status(http.StatusServiceUnavailable, "", "Retry-After", "2"),
 	"1MiB":    faultproxy.Limit(1 << 20),
 	"100KiB":  faultproxy.Limit(100 << 10),
+	"page":    faultproxy.Status(http.StatusOK, "<html>please log in</html>", "Content-Type", "text/html"),
 	"lost":    faultproxy.Lost,
 	"stall":   faultproxy.Stall,
 }

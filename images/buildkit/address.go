@@ -54,6 +54,9 @@ func (e *AddressError) Hint() string {
 	return "an address is unix:///run/buildkit/buildkitd.sock, tcp://host:1234?tls=DIR, docker-container://name, kube-pod://pod?namespace=n or ssh://user@host; several are separated by commas"
 }
 
+// Mistake is true: it is found before anything is touched.
+func (*AddressError) Mistake() bool { return true }
+
 // ParseAddresses reads addresses that are separated by commas. A query may say
 // for which platforms an engine is (`platform=linux/arm64`, repeated), and for
 // tcp which files secure it: `tls=DIR` (with ca.pem, cert.pem, key.pem), or

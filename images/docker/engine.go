@@ -119,10 +119,12 @@ func (b *Builder) ensure(ctx context.Context, name string) error {
 
 // claim keeps other processes from booting the builder meanwhile. A claim waits
 // for a holder at work, however long an engine's image takes to be fetched, and
-// says for whom it waits; for one that is stopped it waits no more after a while:
-// then both boot, and what that may break (docker says so, and create takes a
-// builder that has come to be) is less than to wait for who may never go on. It is
-// kept where docker keeps its list of builders: who shares that shares them.
+// says for whom it waits; for one that is stopped it waits no more after a while.
+// Its docker may be at work still, for that is another process, and then both
+// boot: create takes a builder that has come to be, and buildx waits for a
+// container that another one makes (docker/buildx#2000, in all that we run with).
+// The claim is kept where docker keeps its list of builders: who shares that
+// shares them.
 func (b *Builder) claim(ctx context.Context, name string) (release func(), err error) {
 	h := cache.NewHasher("toa/builder/v1")
 	h.Field("name", name)

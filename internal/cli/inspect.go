@@ -15,7 +15,6 @@ import (
 
 	"toa.io/toa/cache"
 	"toa.io/toa/images"
-	"toa.io/toa/orchestrator"
 	"toa.io/toa/workspace"
 )
 
@@ -31,10 +30,14 @@ func (g *globals) inspect(ctx context.Context, blobs *cache.Blobs, index *cache.
 	if err != nil {
 		return err
 	}
-	known = slices.DeleteFunc(known, func(one cache.Image) bool { return one.Registry == orchestrator.LayoutRegistry })
+	known = slices.DeleteFunc(known, func(one cache.Image) bool { return one.Registry == onDisk })
+	client := &images.Client{Notice: g.warn}
+	if len(known) > 0 {
+		client.Insecure = g.insecure()
+	}
 	look := &inspection{
 		globals: g, index: index, all: len(known), failed: map[string]error{},
-		inspector: &images.Inspector{Client: &images.Client{Insecure: g.insecure(), Notice: g.warn}},
+		inspector: &images.Inspector{Client: client},
 	}
 	look.announce(blobs, known)
 	stop := look.progress()
@@ -49,16 +52,20 @@ func (g *globals) inspect(ctx context.Context, blobs *cache.Blobs, index *cache.
 }
 
 // insecure are the registries without TLS of the workspace here, if there is one.
+// Nothing else of it is read, and what is wrong with that stops nothing: the cache
+// is not of one workspace.
 func (g *globals) insecure() []string {
 	root, err := workspace.Find(g.start())
 	if err != nil {
 		return nil
 	}
-	ws, err := workspace.Load(os.DirFS(root), "", nil)
+	context, err := workspace.ReadContext(os.DirFS(root), environment(g, nil))
 	if err != nil {
+		writeError(g.io.Err, err)
+		g.warn("going on without what the context says of registries")
 		return nil
 	}
-	return ws.Context.Registry.Insecure
+	return context.Registry.Insecure
 }
 
 // inspection is what was found so far.
@@ -80,8 +87,20 @@ func (n *inspection) announce(blobs *cache.Blobs, known []cache.Image) {
 		digests[one.Registry] = append(digests[one.Registry], one.Digest)
 	}
 	for _, registry := range slices.Sorted(maps.Keys(digests)) {
-		n.warn(fmt.Sprintf("reading %s of %s, as far as is known here %s",
-			count(len(digests[registry]), "image"), registry, mebibytes(images.Weight(blobs, digests[registry]...))))
+		n.warn(fmt.Sprintf("reading %s of %s, %s", count(len(digests[registry]), "image"), registry, weight(blobs, digests[registry])))
+	}
+}
+
+// weight says how much there is to read, as far as it is known here.
+func weight(blobs *cache.Blobs, digests []string) string {
+	sum, unknown := images.Weight(blobs, digests...)
+	switch unknown {
+	case 0:
+		return mebibytes(sum)
+	case len(digests):
+		return "and how much that is is not known here"
+	default:
+		return fmt.Sprintf("at least %s: how much %d of them are is not known here", mebibytes(sum), unknown)
 	}
 }
 
