@@ -252,3 +252,6 @@ func (e *FileError) Error() string {
 
 // Hint says how to mend it.
 func (e *FileError) Hint() string { return e.Fix }
+
+// Mistake is true: it is found before anything is touched.
+func (*FileError) Mistake() bool { return true }

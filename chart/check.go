@@ -210,6 +210,9 @@ func (e *CollisionError) Error() string {
 // Hint is how to mend it.
 func (e *CollisionError) Hint() string { return "rename one of the two, or use `--release none`" }
 
+// Mistake is true: it is found before anything is touched.
+func (*CollisionError) Mistake() bool { return true }
+
 // PortError is a port that does not exist.
 type PortError struct {
 	// Owner is what claims it.
@@ -223,6 +226,9 @@ func (e *PortError) Error() string {
 
 // Hint is how to mend it.
 func (e *PortError) Hint() string { return "correct what claims it, or use `--release none`" }
+
+// Mistake is true: it is found before anything is touched.
+func (*PortError) Mistake() bool { return true }
 
 // AnnotationsError is more text in annotations than an object holds.
 type AnnotationsError struct {
@@ -238,3 +244,6 @@ func (e *AnnotationsError) Error() string {
 
 // Hint is how to mend it.
 func (e *AnnotationsError) Hint() string { return "shorten them, or use `--release none`" }
+
+// Mistake is true: it is found before anything is touched.
+func (*AnnotationsError) Mistake() bool { return true }

@@ -135,3 +135,6 @@ func (e *NameError) Hint() string {
 	}
 	return "rename it, or use `--release none`"
 }
+
+// Mistake is true: it is found before anything is touched.
+func (*NameError) Mistake() bool { return true }

@@ -39,6 +39,9 @@ func (e *NoVersionError) Hint() string {
 	return "add `version: 0.1.0` to " + workspace.ContextFile + ", or use `--release none`"
 }
 
+// Mistake is true: it is found before anything is touched.
+func (*NoVersionError) Mistake() bool { return true }
+
 // VersionError is a context whose version is not SemVer 2.
 type VersionError struct{ Context, Version string }
 
@@ -50,3 +53,6 @@ func (e *VersionError) Error() string {
 func (e *VersionError) Hint() string {
 	return "write three numbers, as in `1.2.3` or `1.2.3-rc.1`, or use `--release none`"
 }
+
+// Mistake is true: it is found before anything is touched.
+func (*VersionError) Mistake() bool { return true }

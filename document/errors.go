@@ -36,6 +36,9 @@ func (e *Error) Error() string { return e.Position.String() + ": " + e.Msg }
 // Hint is how to mend it.
 func (e *Error) Hint() string { return e.Fix }
 
+// Mistake is true: it is found before anything is touched.
+func (*Error) Mistake() bool { return true }
+
 // Errors are all mistakes of a workspace, by file and line.
 type Errors struct {
 	List []*Error
@@ -53,6 +56,9 @@ func (e *Errors) Error() string {
 	}
 	return strings.Join(lines, "\n")
 }
+
+// Mistake is true: it is found before anything is touched.
+func (*Errors) Mistake() bool { return true }
 
 // Sort puts the mistakes in the order of files, lines and columns.
 func (e *Errors) Sort() {

@@ -110,6 +110,9 @@ func (e *UnknownPackageError) Hint() string {
 	return "put a " + DeploymentFile + " into the package, or install the package and Node.js, so that its own declaration can be asked"
 }
 
+// Mistake is true: it is found before anything is touched.
+func (*UnknownPackageError) Mistake() bool { return true }
+
 // Several asks one after the other until one knows the package.
 type Several []Foreign
 

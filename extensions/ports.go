@@ -24,6 +24,9 @@ func (e *PortConflictError) Hint() string {
 	return "state another port, or let one of them run in another composition"
 }
 
+// Mistake is true: it is found before anything is touched.
+func (*PortConflictError) Mistake() bool { return true }
+
 // claims are the ports of one process.
 type claims struct {
 	workload  string

@@ -200,6 +200,9 @@ func (e *CycleError) Error() string {
 	return "dependency cycle: " + strings.Join(names, " → ")
 }
 
+// Mistake is true: it is found before anything is touched.
+func (*CycleError) Mistake() bool { return true }
+
 // UnknownError names a dependency that is no target.
 type UnknownError struct{ ID, NeededBy ID }
 
@@ -207,7 +210,13 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("%s needs %s, which does not exist", e.NeededBy, e.ID)
 }
 
+// Mistake is true: it is found before anything is touched.
+func (*UnknownError) Mistake() bool { return true }
+
 // DuplicateError names an ID that two targets carry.
 type DuplicateError struct{ ID ID }
 
 func (e *DuplicateError) Error() string { return fmt.Sprintf("two targets are called %s", e.ID) }
+
+// Mistake is true: it is found before anything is touched.
+func (*DuplicateError) Mistake() bool { return true }

@@ -121,6 +121,9 @@ func (e *NoImageError) Hint() string {
 	return "images are " + strings.Join(names, ", ")
 }
 
+// Mistake is true: it is found before anything is touched.
+func (*NoImageError) Mistake() bool { return true }
+
 // Files tells what directories and files hash to; *cache.Files is one.
 type Files interface {
 	Tree(rules cache.Rules) (*cache.Tree, error)
@@ -522,6 +525,9 @@ func (e *UnpinnedError) Error() string {
 func (e *UnpinnedError) Hint() string {
 	return "run `toa lock update`, and commit " + workspace.LockFile
 }
+
+// Mistake is true: it is found before anything is touched.
+func (*UnpinnedError) Mistake() bool { return true }
 
 // age is how long ago the registry last said that it holds the image.
 func (s Step) age(now time.Time) time.Duration { return now.Sub(s.VerifiedAt) }

@@ -130,6 +130,9 @@ func (e *SavedError) Error() string { return "read plan: " + e.Why }
 // Hint says how to get one.
 func (e *SavedError) Hint() string { return "make it anew: toa graph plan -o FILE" }
 
+// Mistake is true: it is found before anything is touched.
+func (*SavedError) Mistake() bool { return true }
+
 // Moved names everything in which now, a plan made of what stands now, differs
 // from the one that was saved. Images that have been published since are none
 // of it.
@@ -240,3 +243,6 @@ func (e *MovedError) Error() string {
 func (e *MovedError) Hint() string {
 	return "look at what would be done now, and save it: toa graph plan --diff -o FILE"
 }
+
+// Mistake is true: it is found before anything is touched.
+func (*MovedError) Mistake() bool { return true }

@@ -88,3 +88,6 @@ func (f *Failure) Error() string {
 
 // Hint says how to mend it.
 func (f *Failure) Hint() string { return f.Advice }
+
+// Mistake tells whether the child has found it before it touched anything.
+func (f *Failure) Mistake() bool { return f.Configuration }

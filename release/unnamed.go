@@ -9,3 +9,6 @@ func (*UnnamedError) Error() string { return "no cluster is named" }
 func (*UnnamedError) Hint() string {
 	return "name one: --kube-context NAME, or release.context in context.toa.yaml (" + InCluster + " is the one that this runs in)"
 }
+
+// Mistake is true: it is found before anything is touched.
+func (*UnnamedError) Mistake() bool { return true }

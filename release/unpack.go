@@ -23,6 +23,9 @@ type PackageError struct{ Err error }
 func (e *PackageError) Error() string { return "read package: " + e.Err.Error() }
 func (e *PackageError) Unwrap() error { return e.Err }
 
+// Mistake is true: it is found before anything is touched.
+func (*PackageError) Mistake() bool { return true }
+
 // Unpack reads a package, which anybody may have made. What is wrong with it is
 // a *PackageError.
 func Unpack(data []byte) (*chart.Chart, error) {

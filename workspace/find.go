@@ -22,6 +22,9 @@ func (e *NotFoundError) Hint() string {
 	return "run inside a workspace, or name one with --path"
 }
 
+// Mistake is true: it is found before anything is touched.
+func (*NotFoundError) Mistake() bool { return true }
+
 // Find walks up from start to the first directory that holds a context and
 // returns its absolute path, or a *NotFoundError.
 func Find(start string) (root string, err error) {

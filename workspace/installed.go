@@ -61,5 +61,8 @@ func (e *NotInstalledError) Hint() string {
 	return hint
 }
 
+// Mistake is true: it is found before anything is touched.
+func (*NotInstalledError) Mistake() bool { return true }
+
 // BaseImage is what images start from that state no base of their own.
 func (x *Context) BaseImage() string { return contextImage(x) }

@@ -39,6 +39,17 @@ func Load(fsys fs.FS, environment string, memo Memo) (*Workspace, error) {
 	}, nil
 }
 
+// ReadContext reads the context alone, as Load does: components are not looked
+// for. What is wrong comes as *Errors.
+func ReadContext(fsys fs.FS, environment string) (Context, error) {
+	l := &loading{source: source{fsys: fsys}, environment: environment}
+	file := l.context()
+	if len(l.errors) > 0 {
+		return Context{}, l.failure()
+	}
+	return file.context, nil
+}
+
 // loading is a Load under way.
 type loading struct {
 	source

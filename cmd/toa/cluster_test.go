@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -26,34 +25,21 @@ import (
 // real control plane and a real engine.
 func TestClusterScripts(t *testing.T) {
 	t.Parallel()
-	kube, engine := kubetest.Shared(t), enginetest.BuildKit(t)
-	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/cluster",
-		RequireExplicitExec: true,
-		RequireUniqueNames:  true,
-		Setup: func(env *testscript.Env) error {
-			env.Setenv("TOA_CACHE_DIR", filepath.Join(env.WorkDir, "cache"))
-			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
-			env.Setenv("SHOP", absolute(t, "../../examples/shop"))
-			env.Setenv("KUBECONFIG", kube.Kubeconfig)
-			env.Setenv("CLUSTER", kube.Context)
-			env.Setenv("ENGINE", engine)
-			env.Setenv("TRIAL", absolute(t, "../../extensions/testdata/trial"))
-			return nil
-		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"registry":  startRegistry,
-			"requests":  countRequests,
-			"base":      pushBase(t),
-			"reference": copyReference,
-			"replace":   replaceText,
-			"copydir":   copyDirectory,
-			"namespace": makeNamespace(kube.Client),
-			"pods":      listPods(kube.Client),
-			"tagged":    checkTag,
-			"accepted":  checkAccepted(kube),
-		},
-	})
+	kube, engine := kubetest.Start(t), enginetest.BuildKit(t)
+	params := scripts(t, "testdata/cluster", "KUBECONFIG="+kube.Kubeconfig, "CLUSTER="+kube.Context, "ENGINE="+engine)
+	params.Cmds = map[string]func(*testscript.TestScript, bool, []string){
+		"registry":  startRegistry,
+		"requests":  countRequests,
+		"base":      pushBase(t),
+		"reference": copyReference,
+		"replace":   replaceText,
+		"copydir":   copyDirectory,
+		"namespace": makeNamespace(kube.Client),
+		"pods":      listPods(kube.Client),
+		"tagged":    checkTag,
+		"accepted":  checkAccepted(kube),
+	}
+	testscript.Run(t, params)
 }
 
 // clusterPatience is how long a cluster may take for what it does by itself.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"path/filepath"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -14,45 +13,27 @@ import (
 // something has to run in, with a real BuildKit.
 func TestEngineScripts(t *testing.T) {
 	t.Parallel()
-	testscript.Run(t, engineParams(t, "testdata/engine"))
+	runEngineScripts(t, "testdata/engine")
 }
 
 // TestEnginePackages are those about packages that have something to run, with
 // a registry of npm's beside the engine.
 func TestEnginePackages(t *testing.T) {
 	t.Parallel()
-	params := engineParams(t, "testdata/engine/npm")
 	registry := npmtest.Start(t)
-	setup := params.Setup
-	params.Setup = func(env *testscript.Env) error {
-		env.Setenv("NPM_REGISTRY", registry.URL)
-		env.Setenv("NPM_TOKEN", registry.Token)
-		return setup(env)
-	}
-	testscript.Run(t, params)
+	runEngineScripts(t, "testdata/engine/npm", "NPM_REGISTRY="+registry.URL, "NPM_TOKEN="+registry.Token)
 }
 
-func engineParams(t *testing.T, dir string) testscript.Params {
-	engine := enginetest.BuildKit(t)
-	return testscript.Params{
-		Dir:                 dir,
-		RequireExplicitExec: true,
-		RequireUniqueNames:  true,
-		Setup: func(env *testscript.Env) error {
-			env.Setenv("TOA_CACHE_DIR", filepath.Join(env.WorkDir, "cache"))
-			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
-			env.Setenv("SHOP", absolute(t, "../../examples/shop"))
-			env.Setenv("ENGINE", engine)
-			return nil
-		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"registry": startRegistry,
-			"requests": countRequests,
-			"copydir":  copyDirectory,
-			"replace":  replaceText,
-			"base":     pushBase(t),
-		},
+func runEngineScripts(t *testing.T, dir string, variables ...string) {
+	params := scripts(t, dir, append(variables, "ENGINE="+enginetest.BuildKit(t))...)
+	params.Cmds = map[string]func(*testscript.TestScript, bool, []string){
+		"registry": startRegistry,
+		"requests": countRequests,
+		"copydir":  copyDirectory,
+		"replace":  replaceText,
+		"base":     pushBase(t),
 	}
+	testscript.Run(t, params)
 }
 
 // pushBase pushes a base image to the script's registry, and sets BASE: one with

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -41,8 +42,43 @@ func (t tidy) Run() int {
 // users come in by.
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata",
+	params := scripts(t, "testdata", "SHARED="+absolute(t, sharedWorkspaces))
+	alone := params.Setup
+	params.Setup = func(env *testscript.Env) error { return errors.Join(alone(env), slimFirst(env)) }
+	params.Condition = condition
+	params.Cmds = map[string]func(*testscript.TestScript, bool, []string){
+		"registry":  startRegistry,
+		"requests":  countRequests,
+		"delete":    deleteImage,
+		"reference": copyReference,
+		"replace":   replaceText,
+		"touch":     touchFiles,
+		"mkfifo":    makePipe,
+		"grow":      growFile,
+		"copydir":   copyDirectory,
+		"holds":     imageHolds,
+		"object":    takeObject,
+		"hole":      hole,
+
+		"faults":      startFaults,
+		"fault":       injectFault,
+		"heal":        healFaults,
+		"deletechild": deleteChild,
+		"tokens":      startTokens,
+		"login":       login,
+		"gate":        gate,
+		"retag":       retag,
+		"image":       pushImage,
+		"misindex":    misindex,
+	}
+	testscript.Run(t, params)
+}
+
+// scripts are those of a directory. Each has a cache and a home of its own, the
+// examples, and variables besides, "NAME=value".
+func scripts(t *testing.T, dir string, variables ...string) testscript.Params {
+	return testscript.Params{
+		Dir:                 dir,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
@@ -50,46 +86,23 @@ func TestScripts(t *testing.T) {
 			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 			env.Setenv("SHOP", absolute(t, "../../examples/shop"))
 			env.Setenv("TRIAL", absolute(t, "../../extensions/testdata/trial"))
-			env.Setenv("SHARED", absolute(t, sharedWorkspaces))
-			return slimFirst(env)
+			env.Vars = append(env.Vars, variables...)
+			return nil
 		},
-		Condition: func(condition string) (bool, error) {
-			switch condition {
-			case "shared":
-				_, err := os.Stat(sharedWorkspaces)
-				return err == nil, nil
-			case "mounts":
-				return exec.Command("unshare", "-Urm", "true").Run() == nil, nil
-			default:
-				return false, fmt.Errorf("unknown condition %q", condition)
-			}
-		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"registry":  startRegistry,
-			"requests":  countRequests,
-			"delete":    deleteImage,
-			"reference": copyReference,
-			"replace":   replaceText,
-			"touch":     touchFiles,
-			"mkfifo":    makePipe,
-			"grow":      growFile,
-			"copydir":   copyDirectory,
-			"holds":     imageHolds,
-			"object":    takeObject,
-			"hole":      hole,
+	}
+}
 
-			"faults":      startFaults,
-			"fault":       injectFault,
-			"heal":        healFaults,
-			"deletechild": deleteChild,
-			"tokens":      startTokens,
-			"login":       login,
-			"gate":        gate,
-			"retag":       retag,
-			"image":       pushImage,
-			"misindex":    misindex,
-		},
-	})
+// condition tells what this machine has.
+func condition(name string) (bool, error) {
+	switch name {
+	case "shared":
+		_, err := os.Stat(sharedWorkspaces)
+		return err == nil, nil
+	case "mounts":
+		return exec.Command("unshare", "-Urm", "true").Run() == nil, nil
+	default:
+		return false, fmt.Errorf("unknown condition %q", name)
+	}
 }
 
 // sharedWorkspaces are other people's, which not every checkout has beside it.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -18,17 +17,7 @@ func TestNPMScripts(t *testing.T) {
 		t.Skip("npm is not on this machine")
 	}
 	registry := npmtest.Start(t)
-	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/npm",
-		RequireExplicitExec: true,
-		RequireUniqueNames:  true,
-		Setup: func(env *testscript.Env) error {
-			env.Setenv("TOA_CACHE_DIR", filepath.Join(env.WorkDir, "cache"))
-			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
-			env.Setenv("NPM_REGISTRY", registry.URL)
-			env.Setenv("NPM_TOKEN", registry.Token)
-			return nil
-		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"replace": replaceText},
-	})
+	params := scripts(t, "testdata/npm", "NPM_REGISTRY="+registry.URL, "NPM_TOKEN="+registry.Token)
+	params.Cmds = map[string]func(*testscript.TestScript, bool, []string){"replace": replaceText}
+	testscript.Run(t, params)
 }

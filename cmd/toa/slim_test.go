@@ -121,6 +121,9 @@ func TestSlim(t *testing.T) {
 		"rendered manifests":      {"deploy", "--dry", "-C", shop},
 		"a role":                  {"export", "role", "-C", shop},
 		"a plan to be saved":      {"graph", "plan", "-C", shop, "--diff"},
+		"a rollback":              {"rollback", "-C", shop, "--kube-context", "prod"},
+		"what a secret holds":     {"reveal", "amqp", "-C", shop, "--kube-context", "prod"},
+		"a wrong flag of its own": {"status", "-o", "none", "-C", shop},
 		"standard input":          {"conceal", "amqp", "password=-", "-C", shop, "--kube-context", "prod"},
 		"a registry":              {"registry", "serve", "--addr", "none"},
 		"an address of no engine": {"graph", "build", "-C", shop, "--builder-address", "none://"},
@@ -131,5 +134,26 @@ func TestSlim(t *testing.T) {
 				t.Errorf("the slim binary:\n%+v\nthe full one:\n%+v", got, want)
 			}
 		})
+	}
+}
+
+// What the slim binary says of a builder is what a build would say.
+func TestSlimDoctorOfNoAddress(t *testing.T) {
+	installed, err := slim()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	write := func(name, text string) {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("context.toa.yaml", "name: shop\nregistry:\n  build:\n    image: scratch\nresources: null\nmongodb: mongodb://mongodb\namqp: amqp://rabbitmq\nbuilder:\n  kind: buildkit\n")
+	write("components/orders/manifest.toa.yaml", "namespace: store\nname: orders\n")
+	got := slimTrial{t, t.TempDir()}.run(filepath.Join(installed, "toa"), "", "doctor", "-C", dir)
+	if !strings.Contains(got.out, "builder buildkit has no address") {
+		t.Errorf("doctor = %+v, want that the builder has no address", got)
 	}
 }

@@ -178,6 +178,9 @@ func (e *MissingNodeError) Hint() string {
 	return "install Node.js 20 or newer, or put a " + extensions.DeploymentFile + " into the package"
 }
 
+// Mistake is true: it is found before anything is touched.
+func (*MissingNodeError) Mistake() bool { return true }
+
 func start(root string) (*process, error) {
 	path, err := exec.LookPath("node")
 	if err != nil {

@@ -82,10 +82,8 @@ func (f *buildFlags) check(cmd *cobra.Command) (orchestrator.Trust, error) {
 }
 
 func (f *buildFlags) checkRelease(cmd *cobra.Command) error {
-	switch f.release {
-	case releaseAuto, releaseApply, releasePackage, releaseNone:
-	default:
-		return usage(cmd, fmt.Errorf("unknown release %q: use auto, apply, package or none", f.release))
+	if err := oneOf(cmd, "release", f.release, releaseAuto, releaseApply, releasePackage, releaseNone); err != nil {
+		return err
 	}
 	if f.timeout < 0 {
 		return usage(cmd, fmt.Errorf("--timeout takes a positive time, not %s", f.timeout))
@@ -133,27 +131,28 @@ func (g *globals) buildWith(ctx context.Context, environment string, f *buildFla
 	if err := s.readPlanned(ctx, f.registry, f.mono); err != nil {
 		return orchestrator.Summary{}, err
 	}
-	notice := func(text string) { sink.Observe(orchestrator.NoticeEvent{Text: text}) }
-	s.notice = notice
+	s.notice = func(text string) { sink.Observe(orchestrator.NoticeEvent{Text: text}) }
 	for _, n := range s.workspace.Notices {
-		notice(noticeText(n))
+		s.notice(noticeText(n))
 	}
-	registry, builder, err := s.makers(f, sink.Observe)
+	return s.run(ctx, f, trust, sink.Observe)
+}
+
+// run plans what was read, and carries it out.
+func (s *session) run(ctx context.Context, f *buildFlags, trust orchestrator.Trust, observe orchestrator.Observe) (orchestrator.Summary, error) {
+	registry, builder, err := s.makers(f, observe)
 	if err != nil {
 		return orchestrator.Summary{}, err
 	}
-	delivery, err := s.delivery(f, registry, sink.Observe)
+	delivery, err := s.delivery(f, registry, observe)
 	if err != nil {
 		return orchestrator.Summary{}, err
 	}
-	if err := s.ensureLock(ctx, f.locked, notice); err != nil {
-		return orchestrator.Summary{}, err
-	}
-	if err := s.pullBases(ctx, f, notice); err != nil {
+	if err := s.pinBases(ctx, f); err != nil {
 		return orchestrator.Summary{}, err
 	}
 	remote, _ := registry.(*images.Remote)
-	share := s.sharing(remote, notice)
+	share := s.sharing(remote)
 	plan, err := s.ready(ctx, f, delivery)
 	if err != nil {
 		return orchestrator.Summary{}, err
@@ -163,7 +162,7 @@ func (g *globals) buildWith(ctx context.Context, environment string, f *buildFla
 		Builder:   builder,
 		Registry:  registry,
 		Claims:    cache.Claims{Dir: filepath.Join(s.cache, claimsDir)},
-		Observe:   sink.Observe,
+		Observe:   observe,
 		Foresee:   images.CheckArguments,
 		Share:     share,
 		Jobs:      f.jobs,
@@ -176,14 +175,20 @@ func (g *globals) buildWith(ctx context.Context, environment string, f *buildFla
 		Release:   delivery,
 	}
 	summary := o.Build(ctx, plan)
+	return summary, s.follow(ctx, f, o, plan, summary)
+}
+
+// follow does what comes after a run: it costs no run its success, but for images
+// that were to be loaded.
+func (s *session) follow(ctx context.Context, f *buildFlags, o orchestrator.Orchestrator, plan *orchestrator.Plan, summary orchestrator.Summary) error {
 	if ctx.Err() == nil {
 		s.tidy(ctx, summary)
-		s.keepStanding(f, trust, o, plan, summary)
+		s.keepStanding(f, o, plan, summary)
 	}
-	if layout, ok := registry.(*images.Layout); ok && f.local && summary.OK {
-		return summary, s.loadBuilt(ctx, summary, layout)
+	if layout, ok := o.Registry.(*images.Layout); ok && f.local && summary.OK {
+		return s.loadBuilt(ctx, summary, layout)
 	}
-	return summary, nil
+	return nil
 }
 
 // ready plans, and finds what is wrong before anything is built.

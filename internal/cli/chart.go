@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"toa.io/toa/chart"
 	"toa.io/toa/extensions"
 	"toa.io/toa/graph"
 	"toa.io/toa/orchestrator"
@@ -54,11 +52,8 @@ Nothing is asked for.`,
 }
 
 func (s *session) exportChart(cmd *cobra.Command, plan *orchestrator.Plan, path string, f *chartFlags) error {
-	deployment, err := s.declare(cmd.Context(), f.mono)
+	deployment, err := s.declareChart(cmd.Context())
 	if err != nil {
-		return err
-	}
-	if err := errors.Join(chart.Check(s.workspace), chart.CheckDeployment(s.workspace, deployment)); err != nil {
 		return err
 	}
 	pinned, err := s.pinned(plan, deployment, f.references)
@@ -116,7 +111,7 @@ func takeDigests(plan *orchestrator.Plan, all map[graph.ID]orchestrator.Referenc
 		all[id] = expected
 	}
 	if len(stale.images) > 0 {
-		return &configurationError{stale}
+		return stale
 	}
 	return nil
 }
@@ -136,6 +131,9 @@ func (e *staleReferencesError) Error() string {
 func (e *staleReferencesError) Hint() string {
 	return "publish, and save what is printed: toa push > " + e.path
 }
+
+// Mistake is true: it is found before anything is touched.
+func (*staleReferencesError) Mistake() bool { return true }
 
 // readReferences reads lines "ID REFERENCE".
 func readReferences(path string) (map[graph.ID]orchestrator.Reference, error) {

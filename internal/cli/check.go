@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"toa.io/toa/chart"
+	"toa.io/toa/extensions"
 	"toa.io/toa/graph"
 	"toa.io/toa/internal/ui"
 )
@@ -70,11 +71,17 @@ func (s *session) checkChart(ctx context.Context) error {
 	if s.workspace.Context.Version == "" {
 		return nil
 	}
-	deployment, err := s.declare(ctx, s.mono)
+	_, err := s.declareChart(ctx)
+	return err
+}
+
+// declareChart declares, and finds what would keep the chart from being made.
+func (s *session) declareChart(ctx context.Context) (*extensions.Deployment, error) {
+	deployment, err := s.declare(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return errors.Join(chart.Check(s.workspace), chart.CheckDeployment(s.workspace, deployment))
+	return deployment, errors.Join(chart.Check(s.workspace), chart.CheckDeployment(s.workspace, deployment))
 }
 
 // checkTags says what a file of references has otherwise.

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -66,11 +68,11 @@ func newRoot(stdio IO) *cobra.Command {
 	flags.StringVarP(&global.path, "path", "C", "", "start here and walk up to context.toa.yaml (default: the current directory)")
 	flags.StringVar(&global.cacheDir, "cache-dir", "", "where to keep what is known and built (default: TOA_CACHE_DIR, or the user cache directory)")
 	flags.StringVar(&global.sources, "sources", "", "make the workspace of the files in this list, which Bazel rules write, and start there")
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return global.stage(cmd) }
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return global.begin(cmd) }
 	root.AddCommand(graphCommand(global), lockCommand(global), cacheCommand(global), registryCommand(global), imagesCommand(global), versionCommand(global), doctorCommand(global),
-		envCommand(global), mapCommand(global), exportCommand(global), deployCommand(global), schemaCommand(global),
-		pushCommand(global), buildCommand(global), statusCommand(global), rollbackCommand(global),
-		concealCommand(global), revealCommand(global), checkCommand(global), releaseWorkerCommand(global))
+		envCommand(global), mapCommand(global), exportCommand(global), schemaCommand(global), checkCommand(global), pushCommand(global), buildCommand(global),
+		full(deployCommand(global)), full(statusCommand(global)), full(rollbackCommand(global)),
+		full(concealCommand(global)), full(revealCommand(global)), full(releaseWorkerCommand(global)))
 	checkArguments(root)
 	return root
 }
@@ -112,11 +114,23 @@ func (e *usageError) Unwrap() error { return e.err }
 // Hint says where the right usage stands.
 func (e *usageError) Hint() string { return e.hint }
 
+// Mistake is true: it is found before anything is touched.
+func (*usageError) Mistake() bool { return true }
+
 func usage(cmd *cobra.Command, err error) error {
 	if err == nil {
 		return nil
 	}
 	return &usageError{err: err, hint: "see `" + cmd.CommandPath() + " --help`"}
+}
+
+// oneOf refuses the value of a flag where it is none of those there are.
+func oneOf(cmd *cobra.Command, what, value string, all ...string) error {
+	if slices.Contains(all, value) {
+		return nil
+	}
+	last := len(all) - 1
+	return usage(cmd, fmt.Errorf("unknown %s %q: use %s or %s", what, value, strings.Join(all[:last], ", "), all[last]))
 }
 
 // exitError ends a command whose outcome was shown already.
@@ -136,7 +150,7 @@ func report(ctx context.Context, w io.Writer, err error) int {
 		return exitSignal + int(stopped)
 	}
 	writeError(w, err)
-	if isConfiguration(err) {
+	if isMistake(err) {
 		return exitUsage
 	}
 	return exitFailed

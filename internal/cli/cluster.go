@@ -11,9 +11,9 @@ import (
 // clusterFlags say which cluster a command speaks to.
 type clusterFlags struct{ kubeContext, namespace string }
 
-// settled are the settings of the context with what flags say instead, and the
+// destination are the settings of the context with what flags say instead, and the
 // release that they lead to. The cluster is always a named one.
-func (g *globals) settled(environment string, f releaseFlags) (workspace.Release, release.Target, error) {
+func (g *globals) destination(environment string, f releaseFlags) (workspace.Release, release.Target, error) {
 	s, err := g.open(environment)
 	if err != nil {
 		return workspace.Release{}, release.Target{}, err
@@ -28,7 +28,7 @@ func (g *globals) settled(environment string, f releaseFlags) (workspace.Release
 
 // openCluster opens the cluster of the release, for questions.
 func (g *globals) openCluster(environment string, f clusterFlags) (*sdk.Cluster, error) {
-	_, target, err := g.settled(environment, releaseFlags{kubeContext: f.kubeContext, namespace: f.namespace})
+	_, target, err := g.destination(environment, releaseFlags{kubeContext: f.kubeContext, namespace: f.namespace})
 	if err != nil {
 		return nil, err
 	}

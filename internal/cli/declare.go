@@ -58,7 +58,7 @@ func (s *session) findUnits(ctx context.Context, mono bool) ([]orchestrator.Unit
 	if rest, ok := bytes.CutPrefix(s.files.Note(name), key[:]); ok && json.Unmarshal(rest, &units) == nil {
 		return units, nil
 	}
-	d, err := s.declare(ctx, mono)
+	d, err := s.declare(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -141,14 +141,14 @@ func (s *session) hashInstalled(h *cache.Hasher) error {
 
 // declare finds out what the workspace needs of a deployment, once. Names that
 // only directories tell (of events and receivers) are read first.
-func (s *session) declare(ctx context.Context, mono bool) (*extensions.Deployment, error) {
+func (s *session) declare(ctx context.Context) (*extensions.Deployment, error) {
 	if s.deployment != nil {
 		return s.deployment, nil
 	}
 	if err := s.workspace.Discover(s.files.FS()); err != nil {
 		return nil, err
 	}
-	d, err := s.ask(ctx, extensions.Options{Mono: mono})
+	d, err := s.ask(ctx, extensions.Options{Mono: s.mono})
 	if err != nil {
 		return nil, err
 	}

@@ -40,9 +40,6 @@ published yet the digest is all zeros, which nothing can run by mistake.`,
 
 // printManifests is `deploy --dry`.
 func (g *globals) printManifests(command *cobra.Command, environment string, f *buildFlags) error {
-	if err := sdk.Needed(); err != nil {
-		return err
-	}
 	s, plan, err := g.planned(command, environment, f.registry, false, f.mono)
 	if err != nil {
 		return err
@@ -63,7 +60,7 @@ func (g *globals) printManifests(command *cobra.Command, environment string, f *
 // plannedChart is the chart as it will be once everything is published. What is
 // not yet stands with a placeholder for a digest, and a warning says so.
 func (s *session) plannedChart(ctx context.Context, plan *orchestrator.Plan) (*chart.Chart, error) {
-	deployment, err := s.declare(ctx, s.mono)
+	deployment, err := s.declare(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -40,7 +40,7 @@ does, and builds and publishes nothing.`,
 				return err
 			}
 			defer s.close()
-			return s.exportDeployment(cmd.Context(), plan, mono, dir)
+			return s.exportDeployment(cmd.Context(), plan, dir)
 		},
 	}
 	cmd.Flags().BoolVar(&mono, "mono", false, monoUsage)
@@ -66,12 +66,9 @@ func emptyDirectory(path string) (string, error) {
 	return dir, nil
 }
 
-func (s *session) exportDeployment(ctx context.Context, plan *orchestrator.Plan, mono bool, dir string) error {
-	deployment, err := s.declare(ctx, mono)
+func (s *session) exportDeployment(ctx context.Context, plan *orchestrator.Plan, dir string) error {
+	deployment, err := s.declareChart(ctx)
 	if err != nil {
-		return err
-	}
-	if err := errors.Join(chart.Check(s.workspace), chart.CheckDeployment(s.workspace, deployment)); err != nil {
 		return err
 	}
 	references, missing := references(plan, deployment)
@@ -116,13 +113,7 @@ func (e *unpublishedError) Error() string {
 	return count(len(e.images), "image") + " not known to be published, expected a digest of each: " + listed(e.images)
 }
 
-func listed(ids []graph.ID) string {
-	texts := make([]string, len(ids))
-	for i, id := range ids {
-		texts[i] = string(id)
-	}
-	return strings.Join(texts, ", ")
-}
+func listed(ids []graph.ID) string { return strings.Join(textsOf(ids), ", ") }
 
 // Hint says how to publish them.
 func (e *unpublishedError) Hint() string {

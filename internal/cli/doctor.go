@@ -13,6 +13,7 @@ import (
 	"toa.io/toa/internal/sdk"
 	"toa.io/toa/internal/ui"
 	"toa.io/toa/orchestrator"
+	"toa.io/toa/workspace"
 )
 
 func doctorCommand(g *globals) *cobra.Command {
@@ -27,8 +28,8 @@ needs. With --offline it sends nothing.`,
 		Example: "  toa doctor production",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.output != "text" && f.output != "json" {
-				return usage(cmd, fmt.Errorf("unknown output %q: use text or json", f.output))
+			if err := oneOf(cmd, "output", f.output, "text", "json"); err != nil {
+				return err
 			}
 			return g.doctor(cmd.Context(), environment(g, args), f)
 		},
@@ -70,9 +71,8 @@ func missing(err error) finding {
 	var texts, hints []string
 	for _, one := range parts(err) {
 		texts = append(texts, one.Error())
-		var hinted interface{ Hint() string }
-		if errors.As(one, &hinted) && hinted.Hint() != "" {
-			hints = append(hints, hinted.Hint())
+		if hint := hintOf(one); hint != "" {
+			hints = append(hints, hint)
 		}
 	}
 	return finding{Status: findingMissing, Text: strings.Join(texts, "; "), Hint: strings.Join(hints, "; ")}
@@ -169,7 +169,8 @@ func (x *examination) visit(ctx context.Context, environment string) finding {
 	if err != nil {
 		f := missing(err)
 		f.Text, _, _ = strings.Cut(f.Text, "\n")
-		if isMistake(err) {
+		var many *workspace.Errors
+		if errors.As(err, &many) {
 			f.Hint = "run `toa check` to see all mistakes"
 		}
 		return f
@@ -185,8 +186,7 @@ func (x *examination) visit(ctx context.Context, environment string) finding {
 
 // asks tells whether something is to be asked that takes the full binary.
 func (x *examination) asks() bool {
-	e := x.engines()
-	return !x.offline && (x.session.workspace.Context.Release.Context != "" || e.kind != "native" && e.kind != "docker" && e.address != "")
+	return !x.offline && (x.session.workspace.Context.Release.Context != "" || x.engines().usesBuildKit())
 }
 
 func (x *examination) program() finding {

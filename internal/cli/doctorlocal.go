@@ -14,12 +14,6 @@ import (
 	"toa.io/toa/workspace"
 )
 
-// isMistake tells mistakes in files.
-func isMistake(err error) bool {
-	var many *workspace.Errors
-	return errors.As(err, &many)
-}
-
 // lock says whether every base image is pinned.
 func (x *examination) lock() finding {
 	pins := len(x.session.planner().Pins())

@@ -51,7 +51,7 @@ func (x *examination) engine(ctx context.Context, e engines) (uses []string, err
 	switch {
 	case e.kind == images.BuilderNative:
 		return nil, nil
-	case e.kind != images.BuilderDocker && e.address != "":
+	case e.usesBuildKit():
 		if x.offline {
 			return []string{"buildkit at " + e.address + " (not asked)"}, nil
 		}

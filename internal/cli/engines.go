@@ -26,10 +26,9 @@ func (f *buildFlags) addBuilderFlags(flags *pflag.FlagSet) {
 
 // checkBuilder refuses a builder that there is none of.
 func (f *buildFlags) checkBuilder(cmd *cobra.Command) error {
-	switch f.builder {
-	case "", builderAuto, images.BuilderNative, images.BuilderBuildKit, images.BuilderDocker:
-	default:
-		return usage(cmd, fmt.Errorf("unknown builder %q: use auto, native, buildkit or docker", f.builder))
+	kind := cmp.Or(f.builder, builderAuto)
+	if err := oneOf(cmd, "builder", kind, builderAuto, images.BuilderNative, images.BuilderBuildKit, images.BuilderDocker); err != nil {
+		return err
 	}
 	if _, err := sdk.ParseAddresses(f.builderAddress); f.builderAddress != "" && err != nil {
 		return usage(cmd, fmt.Errorf("--builder-address: %w", err))
@@ -63,24 +62,28 @@ func (s *session) engines(f *buildFlags, native *images.Native, observe orchestr
 
 // builder contacts nothing before it is asked for an image.
 func (e engines) builder() (orchestrator.Builder, error) {
-	if e.kind == images.BuilderBuildKit || e.kind == builderAuto && e.address != "" {
+	if e.usesBuildKit() {
 		if err := sdk.Needed(); err != nil {
 			return nil, err
 		}
 	}
-	switch e.kind {
-	case images.BuilderNative:
+	switch {
+	case e.kind == images.BuilderNative:
 		return e.native, nil
-	case images.BuilderBuildKit:
-		if e.address == "" {
-			return nil, &configurationError{errors.New("builder buildkit has no address: state builder.address in context.toa.yaml, --builder-address URL or BUILDKIT_HOST")}
-		}
-		return e.buildkit(), nil
-	case images.BuilderDocker:
+	case e.kind == images.BuilderDocker:
 		return e.docker(), nil
-	default:
+	case e.kind == builderAuto:
 		return e.chooser(), nil
+	case e.address == "":
+		return nil, &configurationError{errors.New("builder buildkit has no address: state builder.address in context.toa.yaml, --builder-address URL or BUILDKIT_HOST")}
+	default:
+		return e.buildkit(), nil
 	}
+}
+
+// usesBuildKit tells whether an engine at an address may be spoken to.
+func (e engines) usesBuildKit() bool {
+	return e.address != "" && (e.kind == images.BuilderBuildKit || e.kind == builderAuto)
 }
 
 func (e engines) buildkit() *sdk.BuildKit {

@@ -108,7 +108,8 @@ func (g *globals) declared(ctx context.Context, environment string, mono bool) (
 		return nil, nil, err
 	}
 	s.notices()
-	d, err := s.declare(ctx, mono)
+	s.mono = mono
+	d, err := s.declare(ctx)
 	if err != nil {
 		s.close()
 		return nil, nil, err

@@ -6,16 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"toa.io/toa/cache"
-	"toa.io/toa/chart"
-	"toa.io/toa/extensions"
-	"toa.io/toa/extensions/bridge"
-	"toa.io/toa/graph"
-	"toa.io/toa/internal/sdk"
-	"toa.io/toa/internal/sources"
 	"toa.io/toa/internal/ui"
-	"toa.io/toa/orchestrator"
-	"toa.io/toa/release"
 	"toa.io/toa/workspace"
 )
 
@@ -25,29 +16,24 @@ type configurationError struct{ err error }
 func (e *configurationError) Error() string { return e.err.Error() }
 func (e *configurationError) Unwrap() error { return e.err }
 
-// isConfiguration tells mistakes of the user's files and command line, found
-// before anything was touched, from work that failed.
-func isConfiguration(err error) bool {
-	return is[*usageError](err) || is[*configurationError](err) ||
-		is[*workspace.Errors](err) || is[*workspace.Error](err) || is[*workspace.NotFoundError](err) ||
-		is[*cache.FileError](err) || is[*orchestrator.UnpinnedError](err) || is[*orchestrator.NoImageError](err) ||
-		is[*graph.CycleError](err) || is[*graph.UnknownError](err) || is[*graph.DuplicateError](err) ||
-		is[*chart.NoVersionError](err) || is[*chart.VersionError](err) || is[*chart.NameError](err) || is[*chart.PortError](err) || is[*chart.CollisionError](err) || is[*chart.AnnotationsError](err) ||
-		is[*extensions.UnknownPackageError](err) || is[*extensions.PortConflictError](err) || is[*bridge.MissingNodeError](err) || is[*workspace.NotInstalledError](err) ||
-		is[*ui.ModeError](err) || is[*ui.FormatError](err) ||
-		is[*orchestrator.SavedError](err) || is[*orchestrator.MovedError](err) || is[*release.PackageError](err) || is[*sources.Error](err) ||
-		is[*release.UnnamedError](err) || is[*sdk.ContextError](err) || is[*sdk.MissingError](err) || isRefused(err)
+// Mistake is true: it is found before anything is touched.
+func (*configurationError) Mistake() bool { return true }
+
+// isMistake tells mistakes of the user's files, settings and command line, found
+// before anything was touched, from work that failed. Errors say it themselves:
+// they have a method Mistake, as those that can be mended have a Hint.
+func isMistake(err error) bool {
+	var mistaken interface{ Mistake() bool }
+	return errors.As(err, &mistaken) && mistaken.Mistake()
 }
 
-// isRefused tells a release that was given up before anything was touched.
-func isRefused(err error) bool {
-	var failure *release.Failure
-	return errors.As(err, &failure) && failure.Configuration
-}
-
-func is[E error](err error) bool {
-	var target E
-	return errors.As(err, &target)
+// hintOf is how to mend an error, empty where nobody knows.
+func hintOf(err error) string {
+	var hinted interface{ Hint() string }
+	if !errors.As(err, &hinted) {
+		return ""
+	}
+	return hinted.Hint()
 }
 
 // writeError prints an error and how to mend it. Mistakes in files stand a line
@@ -66,9 +52,8 @@ func writeError(w io.Writer, err error) {
 	}
 	for _, one := range parts(err) {
 		fmt.Fprintf(w, "toa: %s\n", ui.Escape(one.Error()))
-		var hinted interface{ Hint() string }
-		if errors.As(one, &hinted) && hinted.Hint() != "" {
-			fmt.Fprintf(w, "     %s\n", ui.Escape(hinted.Hint()))
+		if hint := hintOf(one); hint != "" {
+			fmt.Fprintf(w, "     %s\n", ui.Escape(hint))
 		}
 	}
 }

@@ -19,7 +19,7 @@ import (
 
 func exportCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{Use: "export", Short: "Print or write what a deployment is made of"}
-	cmd.AddCommand(exportTags(g), exportSecrets(g), exportManifest(g), exportDeployment(g), exportChart(g), exportRole(g), exportImages(g))
+	cmd.AddCommand(exportTags(g), exportSecrets(g), exportManifest(g), exportDeployment(g), exportChart(g), full(exportRole(g)), exportImages(g))
 	return cmd
 }
 
@@ -36,10 +36,7 @@ func (f *exportFlags) add(cmd *cobra.Command) {
 
 // check refuses unknown formats before anything is read.
 func (f *exportFlags) check(cmd *cobra.Command) error {
-	if f.output != "text" && f.output != "json" {
-		return usage(cmd, fmt.Errorf("unknown output %q: use text or json", f.output))
-	}
-	return nil
+	return oneOf(cmd, "output", f.output, "text", "json")
 }
 
 // writeJSON writes a value for scripts.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 
@@ -100,6 +99,11 @@ func environment(g *globals, args []string) string {
 	return g.io.Env("TOA_ENV")
 }
 
+// addEnvironmentFlag is for commands whose arguments are something else.
+func (g *globals) addEnvironmentFlag(flags *pflag.FlagSet, environment *string) {
+	flags.StringVarP(environment, "environment", "e", g.io.Env("TOA_ENV"), "the environment, as for deploy")
+}
+
 type planFlags struct {
 	registry string
 	rebuild  bool
@@ -156,8 +160,8 @@ cluster is named, both ask it what is deployed.`,
 }
 
 func (g *globals) plan(cmd *cobra.Command, environment string, f *planFlags) error {
-	if f.output != "text" && f.output != "json" {
-		return usage(cmd, fmt.Errorf("unknown output %q: use text or json", f.output))
+	if err := oneOf(cmd, "output", f.output, "text", "json"); err != nil {
+		return err
 	}
 	if f.matrix < 0 || f.matrix > orchestrator.MaxShards {
 		return usage(cmd, fmt.Errorf("--matrix takes 1 to %d machines, not %d", orchestrator.MaxShards, f.matrix))
@@ -243,5 +247,3 @@ func graphShow(g *globals) *cobra.Command {
 	cmd.Flags().StringVar(&format, "format", "tree", "tree, json, dot, mermaid or html")
 	return cmd
 }
-
-var errNoHistory = errors.New("nothing is known of an earlier publication on this machine")

@@ -83,8 +83,17 @@ func (s *session) updateLock(ctx context.Context) error {
 	return nil
 }
 
+// pinBases pins bases that are used for the first time, and others anew where
+// flags say so.
+func (s *session) pinBases(ctx context.Context, f *buildFlags) error {
+	if err := s.ensureLock(ctx, f.locked); err != nil {
+		return err
+	}
+	return s.pullBases(ctx, f)
+}
+
 // ensureLock pins bases that are used for the first time.
-func (s *session) ensureLock(ctx context.Context, locked bool, notice func(string)) error {
+func (s *session) ensureLock(ctx context.Context, locked bool) error {
 	missing := s.unpinned()
 	if len(missing) == 0 {
 		return nil
@@ -94,7 +103,7 @@ func (s *session) ensureLock(ctx context.Context, locked bool, notice func(strin
 	}
 	moved, err := s.resolve(ctx, missing)
 	for _, line := range moved {
-		notice("pinned in " + workspace.LockFile + ": " + line)
+		s.notice("pinned in " + workspace.LockFile + ": " + line)
 	}
 	return err
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,8 +30,8 @@ full names, and operations, events, receivers and guards of directories too.
 Without a directory it is that which --path names, or the current one.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.output != "yaml" && f.output != "json" {
-				return usage(cmd, fmt.Errorf("unknown output %q: use yaml or json", f.output))
+			if err := oneOf(cmd, "output", f.output, "yaml", "json"); err != nil {
+				return err
 			}
 			return g.manifest(cmd, args, f)
 		},

@@ -117,7 +117,7 @@ func comparer(f *buildFlags, registry orchestrator.Registry) orchestrator.Compar
 // pullBases resolves base images anew and says which have moved. Images stand on
 // what the lock pins: one that is built on another base has another key, which
 // nobody could make again from what is committed.
-func (s *session) pullBases(ctx context.Context, f *buildFlags, notice func(string)) error {
+func (s *session) pullBases(ctx context.Context, f *buildFlags) error {
 	if !f.pull && !f.updateLock {
 		return nil
 	}
@@ -130,7 +130,7 @@ func (s *session) pullBases(ctx context.Context, f *buildFlags, notice func(stri
 		if !f.updateLock {
 			text += "; " + workspace.LockFile + " keeps the old one, --update-lock moves it"
 		}
-		notice(text)
+		s.notice(text)
 	}
 	if !f.updateLock {
 		return nil

@@ -27,14 +27,11 @@ from this machine only unless --addr says otherwise.`,
 	}
 	serve.Flags().StringVar(&addr, "addr", "127.0.0.1:5000", "the address to listen on; port 0 takes a free one")
 	serve.Flags().StringVar(&dir, "dir", "", "where images are (default: registry in the cache directory)")
-	cmd.AddCommand(serve)
+	cmd.AddCommand(full(serve))
 	return cmd
 }
 
 func (g *globals) serveRegistry(ctx context.Context, addr, dir string) error {
-	if err := sdk.Needed(); err != nil {
-		return err
-	}
 	if dir == "" {
 		root, err := g.cachePath()
 		if err != nil {

@@ -192,7 +192,7 @@ func (s *session) checkDelivery(ctx context.Context, delivery *orchestrator.Deli
 	if current, err := delivery.Current(ctx, plan); err != nil || current {
 		return err
 	}
-	if _, err := s.declare(ctx, s.mono); err != nil {
+	if _, err := s.declare(ctx); err != nil {
 		return err
 	}
 	return untouched(delivery.Check(ctx, plan))

@@ -54,18 +54,18 @@ func TestFlagsAreOverSettings(t *testing.T) {
 }
 
 func TestSilentServerIsNoMistakeOfSettings(t *testing.T) {
-	if isConfiguration(untouched(&cluster.UnreachableError{Server: "https://cluster.test", Err: errors.New("refused")})) {
+	if isMistake(untouched(&cluster.UnreachableError{Server: "https://cluster.test", Err: errors.New("refused")})) {
 		t.Error("a server that does not answer is a mistake of the user's")
 	}
 	for _, err := range []error{
 		untouched(&cluster.SecretsError{Missing: []string{"a/b"}}), &release.UnnamedError{}, &cluster.ContextError{},
 		&release.Failure{Configuration: true},
 	} {
-		if !isConfiguration(err) {
+		if !isMistake(err) {
 			t.Errorf("%v was found before anything was touched", err)
 		}
 	}
-	if isConfiguration(&release.Failure{Message: "not ready"}) || untouched(nil) != nil {
+	if isMistake(&release.Failure{Message: "not ready"}) || untouched(nil) != nil {
 		t.Error("a failed release is no mistake of settings")
 	}
 }

@@ -18,9 +18,6 @@ func exportRole(g *globals) *cobra.Command {
 in its namespace. It asks no cluster.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := sdk.Needed(); err != nil {
-				return err
-			}
 			s, err := g.open(environment(g, args))
 			if err != nil {
 				return err

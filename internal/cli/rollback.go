@@ -33,7 +33,7 @@ built. ` + "`toa status`" + ` lists revisions.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&environment, "environment", "e", g.io.Env("TOA_ENV"), "the environment, as for deploy")
+	g.addEnvironmentFlag(flags, &environment)
 	addClusterFlags(flags, &f.kubeContext, &f.namespace)
 	flags.BoolVarP(&f.wait, "wait", "w", false, "the release is done when its pods are ready and the old ones are gone")
 	flags.DurationVarP(&f.timeout, "timeout", "t", 0, "how long it may take, for instance 10m (default: release.timeout, or 5m)")
@@ -56,7 +56,7 @@ func parseRevision(args []string) (int, error) {
 }
 
 func (g *globals) rollback(cmd *cobra.Command, environment string, revision int, f *buildFlags) error {
-	settings, target, err := g.settled(environment, f.releaseFlags)
+	settings, target, err := g.destination(environment, f.releaseFlags)
 	if err != nil {
 		return err
 	}

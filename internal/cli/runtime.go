@@ -70,7 +70,7 @@ func (g *globals) buildRuntime(ctx context.Context, f *runtimeFlags) error {
 		registry, native.Layout = &images.Remote{Client: client, Blobs: blobs}, nil
 	}
 	builder, err := engines{
-		kind: f.builder, address: cmp.Or(f.builderAddress, g.io.Env("BUILDKIT_HOST")), root: native.Root, native: native, observe: g.observeBuild,
+		kind: cmp.Or(f.builder, builderAuto), address: cmp.Or(f.builderAddress, g.io.Env("BUILDKIT_HOST")), root: native.Root, native: native, observe: g.observeBuild,
 	}.inside()
 	if err != nil {
 		return err
@@ -100,15 +100,19 @@ func (g *globals) observeBuild(e orchestrator.Event) {
 
 // inside is the builder of what has to run in an image.
 func (e engines) inside() (orchestrator.Builder, error) {
-	if e.kind == images.BuilderNative {
+	builder, err := e.builder()
+	if err != nil {
+		return nil, err
+	}
+	switch b := builder.(type) {
+	case *images.Native:
 		return nil, &configurationError{errors.New("the runtime is installed inside the image, which the native builder does not do: use buildkit or docker")}
+	case *images.Chooser:
+		_, engine := b.Engine()
+		if engine == nil {
+			return nil, &configurationError{errors.New("no engine is known: state --builder-address URL or BUILDKIT_HOST, or install Docker with buildx")}
+		}
+		return engine, nil
 	}
-	if e.kind != "" && e.kind != builderAuto {
-		return e.builder()
-	}
-	_, engine := e.chooser().Engine()
-	if engine == nil {
-		return nil, &configurationError{errors.New("no engine is known: state --builder-address URL or BUILDKIT_HOST, or install Docker with buildx")}
-	}
-	return engine, nil
+	return builder, nil
 }

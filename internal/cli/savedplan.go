@@ -24,7 +24,7 @@ func (s *session) savePlan(ctx context.Context, plan *orchestrator.Plan, deliver
 	if delivery == nil {
 		return saved, nil
 	}
-	if _, err := s.declare(ctx, s.mono); err != nil {
+	if _, err := s.declare(ctx); err != nil {
 		return saved, err
 	}
 	made, err := delivery.Planned(plan)

@@ -44,14 +44,11 @@ that the deployment needs of the secret.`,
 	flags := cmd.Flags()
 	addClusterFlags(flags, &f.kubeContext, &f.namespace)
 	flags.BoolVarP(&f.interactive, "interactive", "i", false, "ask for each key that the deployment needs of the secret")
-	flags.StringVarP(&f.environment, "environment", "e", g.io.Env("TOA_ENV"), "the environment, as for deploy")
+	g.addEnvironmentFlag(flags, &f.environment)
 	return cmd
 }
 
 func (g *globals) conceal(cmd *cobra.Command, secret string, args []string, f *concealFlags) error {
-	if err := sdk.Needed(); err != nil {
-		return err // before standard input is read
-	}
 	pairs, err := parsePairs(args, g.io.In)
 	if err != nil {
 		return usage(cmd, err)
@@ -129,7 +126,8 @@ func (g *globals) askPairs(ctx context.Context, secret, environment string, pair
 
 func revealCommand(g *globals) *cobra.Command {
 	f := &exportFlags{}
-	var where concealFlags
+	var where clusterFlags
+	var environment string
 	cmd := &cobra.Command{
 		Use:   "reveal SECRET",
 		Short: "Print what a secret of the cluster holds",
@@ -140,7 +138,7 @@ Where there is no such secret it prints nothing.`,
 			if err := f.check(cmd); err != nil {
 				return err
 			}
-			c, err := g.openAnyCluster(where.environment, where.clusterFlags)
+			c, err := g.openAnyCluster(environment, where)
 			if err != nil {
 				return err
 			}
@@ -149,7 +147,7 @@ Where there is no such secret it prints nothing.`,
 	}
 	flags := cmd.Flags()
 	addClusterFlags(flags, &where.kubeContext, &where.namespace)
-	flags.StringVarP(&where.environment, "environment", "e", g.io.Env("TOA_ENV"), "the environment, as for deploy")
+	g.addEnvironmentFlag(flags, &environment)
 	flags.StringVarP(&f.output, "output", "o", "text", "text or json")
 	return cmd
 }

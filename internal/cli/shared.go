@@ -17,7 +17,7 @@ const shareLimit = 15 * time.Second
 // sharing has the session's plans ask what other machines have published, where
 // the context says that they share it, and returns what tells them of news: nil
 // where nobody is told. Remote is nil where images go to no registry.
-func (s *session) sharing(remote *images.Remote, notice func(string)) (write func(context.Context)) {
+func (s *session) sharing(remote *images.Remote) (write func(context.Context)) {
 	if !s.shares() || remote == nil {
 		return nil
 	}
@@ -26,11 +26,11 @@ func (s *session) sharing(remote *images.Remote, notice func(string)) (write fun
 		Index:  s.index,
 		Base:   orchestrator.Base(s.registry, s.workspace.Context.Name),
 	}
-	s.consult = dispensable(index.Read, notice)
+	s.consult = s.dispensable(index.Read)
 	if s.workspace.Context.Cache.Write == workspace.CacheNever {
 		return nil
 	}
-	return dispensable(index.Write, notice)
+	return s.dispensable(index.Write)
 }
 
 // shareReading is sharing for commands that publish nothing.
@@ -42,7 +42,7 @@ func (s *session) shareReading() error {
 	if err != nil {
 		return err
 	}
-	s.sharing(&images.Remote{Client: s.client(), Blobs: blobs}, s.warn)
+	s.sharing(&images.Remote{Client: s.client(), Blobs: blobs})
 	return nil
 }
 
@@ -51,12 +51,12 @@ func (s *session) shares() bool {
 }
 
 // dispensable makes of something that can fail something that costs a notice.
-func dispensable(do func(context.Context) error, notice func(string)) func(context.Context) {
+func (s *session) dispensable(do func(context.Context) error) func(context.Context) {
 	return func(ctx context.Context) {
 		limited, cancel := context.WithTimeoutCause(ctx, shareLimit, fmt.Errorf("no answer in %s", shareLimit))
 		defer cancel()
 		if err := do(limited); err != nil && ctx.Err() == nil {
-			notice("going on without: " + err.Error())
+			s.notice("going on without: " + err.Error())
 		}
 	}
 }

@@ -170,22 +170,13 @@ func (s *session) pinLayouts(ctx context.Context) error {
 	for _, e := range s.staged.list.Entries {
 		given[e.Path] = e.Kind == sources.Layout
 	}
-	blobs, err := cache.OpenBlobs(s.cache)
+	bases := slices.DeleteFunc(s.planner().Pins(), func(p orchestrator.Pin) bool {
+		dir, _, ok := images.LayoutReference("", p.Reference)
+		return !ok || !given[dir]
+	})
+	pinned, err := s.lookUp(ctx, bases)
 	if err != nil {
 		return err
-	}
-	resolver := &images.Resolver{Client: s.client(), Blobs: blobs, Root: s.root}
-	pinned := s.lock.Clone()
-	for _, p := range s.planner().Pins() {
-		dir, _, ok := images.LayoutReference("", p.Reference)
-		if !ok || !given[dir] {
-			continue
-		}
-		digest, err := resolver.Resolve(ctx, p.Reference, p.Platform)
-		if err != nil {
-			return fmt.Errorf("pin %s for %s: %w", p.Reference, p.Platform, err)
-		}
-		pinned.Set(p.Reference, p.Platform, digest)
 	}
 	s.lock = pinned
 	return nil

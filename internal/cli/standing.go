@@ -90,9 +90,9 @@ func (s *session) repeat(ctx context.Context, f *buildFlags, trust orchestrator.
 }
 
 // keepStanding leaves the plan of a run that had nothing to do to the next one.
-func (s *session) keepStanding(f *buildFlags, trust orchestrator.Trust, o orchestrator.Orchestrator, plan *orchestrator.Plan, summary orchestrator.Summary) {
+func (s *session) keepStanding(f *buildFlags, o orchestrator.Orchestrator, plan *orchestrator.Plan, summary orchestrator.Summary) {
 	idle := summary.OK && summary.Cached == summary.Total && summary.RegistryRequests == 0
-	if !idle || s.askedForeign || !s.stands(f, trust) {
+	if !idle || s.askedForeign || !s.stands(f, o.Trust) {
 		return
 	}
 	after := standing{Plan: orchestrator.Stand(plan, o.Release)}

@@ -16,6 +16,8 @@ import (
 	"toa.io/toa/workspace"
 )
 
+var errNoHistory = errors.New("nothing is known of an earlier publication on this machine")
+
 func graphWhy(g *globals) *cobra.Command {
 	var registry, from, to string
 	var mono bool
@@ -43,44 +45,52 @@ func graphWhy(g *globals) *cobra.Command {
 	return cmd
 }
 
+// why compares what an image is made of under two tags: the one that was published
+// last where from is empty, and the one that stands in the workspace where to is.
 func (s *session) why(step orchestrator.Step, from, to string) error {
-	host, repository := orchestrator.RegistryHost(s.registry), step.Reference.Repository
-	current, currentTag := orchestrator.Inputs(step), step.Reference.Tag
-	if to != "" {
-		inputs, err := s.inputsOf(host, repository, to)
-		if err != nil {
-			return err
-		}
-		current, currentTag = inputs, to
-	}
-	var before []cache.Input
-	var err error
-	if from == "" {
-		var latest cache.Key
-		if latest, err = s.index.Latest(host, repository, string(step.ID)); err == nil {
-			before, err = s.index.Inputs(host, repository, latest)
-			from = orchestrator.TagOf(step.ID, latest)
-		}
-		if errors.Is(err, cache.ErrNotFound) {
-			return fmt.Errorf("%s: %w", step.ID, errNoHistory)
-		}
-	} else if before, err = s.inputsOf(host, repository, from); err != nil {
+	before, from, err := s.before(step, from)
+	if err != nil {
 		return err
 	}
-	changes := orchestrator.Compare(before, current)
+	after := orchestrator.Inputs(step)
+	if to == "" {
+		to = step.Reference.Tag
+	} else if after, err = s.inputsOf(step, to); err != nil {
+		return err
+	}
+	changes := orchestrator.Compare(before, after)
 	if len(changes) == 0 {
 		fmt.Fprintf(s.io.Out, "%s: nothing changed since %s\n", step.ID, from)
 		return nil
 	}
-	fmt.Fprintf(s.io.Out, "%s: %s between %s and %s\n", step.ID, count(len(changes), "change"), from, currentTag)
+	fmt.Fprintf(s.io.Out, "%s: %s between %s and %s\n", step.ID, count(len(changes), "change"), from, to)
 	for _, change := range changes {
 		fmt.Fprintf(s.io.Out, "  %s\n", ui.Escape(change.String()))
 	}
 	return nil
 }
 
+// before are the inputs of a tag, or of what was published last, and its tag.
+func (s *session) before(step orchestrator.Step, tag string) ([]cache.Input, string, error) {
+	if tag != "" {
+		inputs, err := s.inputsOf(step, tag)
+		return inputs, tag, err
+	}
+	host, repository := orchestrator.RegistryHost(s.registry), step.Reference.Repository
+	latest, err := s.index.Latest(host, repository, string(step.ID))
+	if err != nil {
+		return nil, "", fmt.Errorf("%s: %w", step.ID, errNoHistory)
+	}
+	inputs, err := s.index.Inputs(host, repository, latest)
+	if err != nil {
+		return nil, "", fmt.Errorf("%s: %w", step.ID, errNoHistory)
+	}
+	return inputs, orchestrator.TagOf(step.ID, latest), nil
+}
+
 // inputsOf finds the inputs of a tag that was published from this machine.
-func (s *session) inputsOf(host, repository, tag string) ([]cache.Input, error) {
+func (s *session) inputsOf(step orchestrator.Step, tag string) ([]cache.Input, error) {
+	host, repository := orchestrator.RegistryHost(s.registry), step.Reference.Repository
 	inputs, err := s.index.InputsByTag(host, repository, strings.TrimPrefix(tag, orchestrator.DependenciesPrefix))
 	if err != nil {
 		return nil, fmt.Errorf("tag %s: %w", tag, errNoHistory)
@@ -96,8 +106,8 @@ func graphInputs(g *globals) *cobra.Command {
 		Short: "List every input of an image's key",
 		Args:  cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if output != "text" && output != "json" {
-				return usage(cmd, fmt.Errorf("unknown output %q: use text or json", output))
+			if err := oneOf(cmd, "output", output, "text", "json"); err != nil {
+				return err
 			}
 			s, plan, err := g.planned(cmd, environment(g, args[1:]), registry, false, mono)
 			if err != nil {

@@ -18,7 +18,6 @@ type (
 	Change           = cluster.Change
 	Status           = cluster.Status
 	Revision         = cluster.Revision
-	ContextError     = cluster.ContextError
 	UnreachableError = cluster.UnreachableError
 	BuildKit         = buildkit.Builder
 )

@@ -36,3 +36,6 @@ func (e *MissingError) Hint() string {
 }
 
 func (e *MissingError) Unwrap() error { return e.err }
+
+// Mistake is true: it is found before anything is touched.
+func (*MissingError) Mistake() bool { return true }

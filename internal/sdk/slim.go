@@ -102,7 +102,6 @@ type (
 		Status, Chart, Description string
 		Updated                    time.Time
 	}
-	ContextError     struct{ error }
 	UnreachableError struct{ error }
 )
 

@@ -99,6 +99,9 @@ func (e *Error) Error() string {
 // Hint is how to mend it.
 func (e *Error) Hint() string { return e.Fix }
 
+// Mistake is true: it is found before anything is touched.
+func (*Error) Mistake() bool { return true }
+
 // Parse reads a list. It returns an *Error where a line says nothing that can
 // be followed, where a path leaves the workspace, or where two entries want one path.
 func Parse(data []byte) (List, error) {

@@ -21,6 +21,9 @@ func (e *FormatError) Error() string { return fmt.Sprintf("unknown format %q", e
 // Hint lists the formats there are.
 func (e *FormatError) Hint() string { return "use " + alternatives(Formats) }
 
+// Mistake is true: it is found before anything is touched.
+func (*FormatError) Mistake() bool { return true }
+
 // Show prints the graph of a plan in one of Formats.
 func Show(w io.Writer, plan *orchestrator.Plan, format string) error {
 	write, known := map[string]func(picture) (string, error){

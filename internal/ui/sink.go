@@ -38,6 +38,9 @@ func (e *ModeError) Error() string { return fmt.Sprintf("unknown output %q", e.M
 // Hint lists the modes there are.
 func (e *ModeError) Hint() string { return "use " + alternatives(Modes) }
 
+// Mistake is true: it is found before anything is touched.
+func (*ModeError) Mistake() bool { return true }
+
 // New makes the sink of a mode. Results (references, JSON) go to stdout, what
 // happens meanwhile goes to stderr. Without a terminal at stderr, "tty" is
 // "plain"; so is "auto" in CI and where TERM is "dumb". env reads the

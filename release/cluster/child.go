@@ -102,7 +102,11 @@ func (m *messages) send(message release.Message) {
 
 // failure is an error as it travels to the parent.
 func failure(err error) *release.Failure {
-	f := &release.Failure{Message: err.Error(), Configuration: isConfiguration(err)}
+	f := &release.Failure{Message: err.Error()}
+	var mistaken interface{ Mistake() bool }
+	if errors.As(err, &mistaken) {
+		f.Configuration = mistaken.Mistake()
+	}
 	var settled *SettledError
 	if errors.As(err, &settled) {
 		f.Message, f.Settled = settled.Err.Error(), settled.Settled
@@ -112,15 +116,4 @@ func failure(err error) *release.Failure {
 		f.Advice = hinted.Hint()
 	}
 	return f
-}
-
-// isConfiguration tells what the user's settings are to blame for, found before
-// anything was touched.
-func isConfiguration(err error) bool {
-	return is[*release.UnnamedError](err) || is[*ContextError](err) || is[*NamespaceError](err) || is[*NoRevisionError](err)
-}
-
-func is[E error](err error) bool {
-	var target E
-	return errors.As(err, &target)
 }

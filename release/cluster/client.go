@@ -153,3 +153,6 @@ func (e *ContextError) Unwrap() error { return e.Err }
 
 // Hint says where to look.
 func (e *ContextError) Hint() string { return "`kubectl config get-contexts` lists what there is" }
+
+// Mistake is true: it is found before anything is touched.
+func (*ContextError) Mistake() bool { return true }

@@ -68,3 +68,6 @@ func (e *NamespaceError) Error() string { return fmt.Sprintf("namespace %q is no
 func (e *NamespaceError) Hint() string {
 	return "`--create-namespace` makes it, or `kubectl create namespace " + e.Namespace + "`"
 }
+
+// Mistake is true: it is found before anything is touched.
+func (*NamespaceError) Mistake() bool { return true }

@@ -83,3 +83,6 @@ func (e *NoRevisionError) Hint() string {
 	}
 	return "there are: " + strings.Join(some, ", ")
 }
+
+// Mistake is true: it is found before anything is touched.
+func (*NoRevisionError) Mistake() bool { return true }
