@@ -14,7 +14,7 @@ var house = arch.Law{
 	Module: "toa.io/toa",
 	Rooms: map[string]arch.Room{
 		"graph":     {},
-		"cache":     {Imports: []string{"internal/durable", "internal/failpoint"}},
+		"cache":     {Imports: []string{"internal/blake3wide", "internal/durable", "internal/failpoint"}},
 		"templates": {Imports: []string{"internal/lazyregexp"}},
 
 		"document": {Imports: []string{"internal/lazyregexp"}},
@@ -35,6 +35,7 @@ var house = arch.Law{
 
 		"registry": {},
 
+		"internal/blake3wide": {},
 		"internal/durable":    {Imports: []string{"internal/failpoint"}},
 		"internal/failpoint":  {},
 		"internal/lazyregexp": {},
@@ -69,7 +70,7 @@ var house = arch.Law{
 	},
 	Owners: []arch.Owner{
 		{Module: "go.etcd.io/bbolt", Rooms: []string{"cache"}},
-		{Module: "github.com/zeebo/blake3", Rooms: []string{"cache"}},
+		{Module: "github.com/zeebo/blake3", Rooms: []string{"cache"}, Tests: []string{"internal/blake3wide"}},
 
 		{Module: "github.com/moby/buildkit", Rooms: []string{"images/buildkit", "internal/enginetest"}},
 		{Module: "github.com/tonistiigi/fsutil", Rooms: []string{"images/buildkit"}},
