@@ -52,9 +52,7 @@ func (k *Key) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// hashers are kept for reuse: one is 10 KB.
-var hashers = sync.Pool{New: func() any { return blake3.New() }}
-
+// fieldHashers are kept for reuse: one is 10 KB.
 var fieldHashers = sync.Pool{New: func() any { return &Hasher{blake: blake3.New()} }}
 
 // Hasher makes a Key of labelled fields. Each label and value is preceded by
@@ -115,11 +113,9 @@ func (h *Hasher) size(n int) { h.buf = binary.LittleEndian.AppendUint64(h.buf, u
 // Digest is the BLAKE3-256 digest of bytes, without domain or fields: what a
 // file's content hashes to.
 func Digest(data []byte) Key {
-	blake := hashers.Get().(*blake3.Hasher)
-	defer hashers.Put(blake)
-	blake.Reset()
-	_, _ = blake.Write(data)
-	var k Key
-	blake.Sum(k[:0])
-	return k
+	h := hashers.Get().(*contentHasher)
+	defer hashers.Put(h)
+	h.reset(int64(len(data)))
+	_, _ = h.Write(data)
+	return h.sum()
 }

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 
-	"github.com/zeebo/blake3"
 	"golang.org/x/sys/unix"
 )
 
@@ -71,7 +70,7 @@ func (f File) changed(now string) error { return &ChangedError{Path: f.Path, Now
 func (f File) stream(w io.Writer, fd int) error {
 	d := newDigester()
 	defer d.release()
-	d.blake.Reset()
+	d.hasher.reset(f.Size)
 	for left := f.Size; left > 0; {
 		n, err := ignoringEINTR(func() (int, error) { return unix.Read(fd, d.buffer[:min(left, int64(len(d.buffer)))]) })
 		if err != nil {
@@ -81,13 +80,12 @@ func (f File) stream(w io.Writer, fd int) error {
 			return f.changed("it ends early")
 		}
 		left -= int64(n)
-		_, _ = d.blake.Write(d.buffer[:n])
+		_, _ = d.hasher.Write(d.buffer[:n])
 		if _, err := w.Write(d.buffer[:n]); err != nil {
 			return err
 		}
 	}
-	var sum Key
-	if d.blake.Sum(sum[:0]); sum != f.Digest {
+	if d.hasher.sum() != f.Digest {
 		return f.changed("its content is another")
 	}
 	return nil
@@ -116,12 +114,12 @@ func FileAt(root *os.Root, path string) (File, error) {
 		return File{}, err
 	}
 	defer func() { _ = file.Close() }()
-	blake := hashers.Get().(*blake3.Hasher)
-	defer hashers.Put(blake)
-	blake.Reset()
-	if _, err := io.Copy(blake, file); err != nil {
+	h := hashers.Get().(*contentHasher)
+	defer hashers.Put(h)
+	h.reset(f.Size)
+	if _, err := io.Copy(h, file); err != nil {
 		return File{}, fmt.Errorf("read %q: %w", path, err)
 	}
-	blake.Sum(f.Digest[:0])
+	f.Digest = h.sum()
 	return f, nil
 }

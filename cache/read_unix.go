@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/zeebo/blake3"
 	"golang.org/x/sys/unix"
 )
 
@@ -30,22 +29,22 @@ var buffers = sync.Pool{New: func() any { return new([256 << 10]byte) }}
 // small file.
 type digester struct {
 	buffer *[256 << 10]byte
-	blake  *blake3.Hasher
+	hasher *contentHasher
 }
 
 func newDigester() digester {
-	return digester{buffer: buffers.Get().(*[256 << 10]byte), blake: hashers.Get().(*blake3.Hasher)}
+	return digester{buffer: buffers.Get().(*[256 << 10]byte), hasher: hashers.Get().(*contentHasher)}
 }
 
 func (d digester) release() {
 	buffers.Put(d.buffer)
-	hashers.Put(d.blake)
+	hashers.Put(d.hasher)
 }
 
 // digest hashes what can be read from fd, size bytes if it has so many. No
 // os.File and no io.Copy: for small files they cost more than the hash.
 func (d digester) digest(fd int, size int64) (Key, error) {
-	d.blake.Reset()
+	d.hasher.reset(size)
 	for size > 0 {
 		n, err := unix.Read(fd, d.buffer[:min(size, int64(len(d.buffer)))])
 		if errors.Is(err, unix.EINTR) {
@@ -57,12 +56,10 @@ func (d digester) digest(fd int, size int64) (Key, error) {
 		if n == 0 {
 			break
 		}
-		_, _ = d.blake.Write(d.buffer[:n])
+		_, _ = d.hasher.Write(d.buffer[:n])
 		size -= int64(n)
 	}
-	var k Key
-	d.blake.Sum(k[:0])
-	return k, nil
+	return d.hasher.sum(), nil
 }
 
 // readSmall reads the rest of fd.

@@ -3,8 +3,6 @@ package cache
 import (
 	"encoding/binary"
 	"errors"
-
-	"github.com/zeebo/blake3"
 )
 
 // errRecord says that stored bytes are not what was written. The record is
@@ -47,17 +45,15 @@ func unseal(key, record []byte) ([]byte, error) {
 }
 
 func checksum(key, payload []byte) Key {
-	blake := hashers.Get().(*blake3.Hasher)
-	defer hashers.Put(blake)
-	blake.Reset()
+	h := hashers.Get().(*contentHasher)
+	defer hashers.Put(h)
+	h.reset(int64(len(payload)))
 	var n [8]byte
 	binary.LittleEndian.PutUint64(n[:], uint64(len(key)))
-	_, _ = blake.Write(n[:])
-	_, _ = blake.Write(key)
-	_, _ = blake.Write(payload)
-	var sum Key
-	blake.Sum(sum[:0])
-	return sum
+	_, _ = h.Write(n[:])
+	_, _ = h.Write(key)
+	_, _ = h.Write(payload)
+	return h.sum()
 }
 
 // packer appends values in a compact form; unpacker reads them back.
