@@ -16,6 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"toa.io/toa/internal/sdk"
+	"toa.io/toa/internal/treetest"
 )
 
 // said is all that a run leaves: what it printed, and how it ended.
@@ -143,15 +144,10 @@ func TestSlimDoctorOfNoAddress(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	write := func(name, text string) {
-		path := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("context.toa.yaml", "name: shop\nregistry:\n  build:\n    image: scratch\nresources: null\nmongodb: mongodb://mongodb\namqp: amqp://rabbitmq\nbuilder:\n  kind: buildkit\n")
-	write("components/orders/manifest.toa.yaml", "namespace: store\nname: orders\n")
+	dir := treetest.Files{
+		"context.toa.yaml":                    "name: shop\nregistry:\n  build:\n    image: scratch\nresources: null\nmongodb: mongodb://mongodb\namqp: amqp://rabbitmq\nbuilder:\n  kind: buildkit\n",
+		"components/orders/manifest.toa.yaml": "namespace: store\nname: orders\n",
+	}.Write(t, t.TempDir())
 	got := slimTrial{t, t.TempDir()}.run(filepath.Join(installed, "toa"), "", "doctor", "-C", dir)
 	if !strings.Contains(got.out, "builder buildkit has no address") {
 		t.Errorf("doctor = %+v, want that the builder has no address", got)

@@ -71,7 +71,7 @@ func missing(err error) finding {
 	var texts, hints []string
 	for _, one := range parts(err) {
 		texts = append(texts, one.Error())
-		if hint := hintOf(one); hint != "" {
+		if hint := ui.HintOf(one); hint != "" {
 			hints = append(hints, hint)
 		}
 	}

@@ -27,15 +27,6 @@ func isMistake(err error) bool {
 	return errors.As(err, &mistaken) && mistaken.Mistake()
 }
 
-// hintOf is how to mend an error, empty where nobody knows.
-func hintOf(err error) string {
-	var hinted interface{ Hint() string }
-	if !errors.As(err, &hinted) {
-		return ""
-	}
-	return hinted.Hint()
-}
-
 // writeError prints an error and how to mend it. Mistakes in files stand a line
 // each, as compilers print them, so that editors find the place.
 func writeError(w io.Writer, err error) {
@@ -52,7 +43,7 @@ func writeError(w io.Writer, err error) {
 	}
 	for _, one := range parts(err) {
 		fmt.Fprintf(w, "toa: %s\n", ui.Escape(one.Error()))
-		if hint := hintOf(one); hint != "" {
+		if hint := ui.HintOf(one); hint != "" {
 			fmt.Fprintf(w, "     %s\n", ui.Escape(hint))
 		}
 	}

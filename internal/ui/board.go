@@ -207,11 +207,19 @@ func (im *image) failure() []string {
 		return nil
 	}
 	told := lines(im.err.Error())
-	var hinted interface{ Hint() string }
-	if errors.As(im.err, &hinted) && hinted.Hint() != "" {
-		told = append(told, lines(hinted.Hint())...)
+	if hint := HintOf(im.err); hint != "" {
+		told = append(told, lines(hint)...)
 	}
 	return told
+}
+
+// HintOf is how to mend an error, empty where nobody knows.
+func HintOf(err error) string {
+	var hinted interface{ Hint() string }
+	if !errors.As(err, &hinted) {
+		return ""
+	}
+	return hinted.Hint()
 }
 
 // names lists IDs, but not more than limit.
